@@ -1,0 +1,118 @@
+// The whole C contract of libdrey: everything a host may call, and who owns what.
+//
+// A handle is one native operator of one parallel subtask. Calls on one handle are never concurrent; calls on different
+// handles are independent. No call blocks on I/O. Every function returns a status; on any status but DREY_OK it stores a
+// malloc'ed, NUL-terminated message in *message (if message is not NULL) which the caller frees with drey_free.
+//
+// Batches are Arrow struct arrays (Arrow C data interface). Column 0 is `kind`, int8, Flink's RowKind byte
+// (0 +I, 1 -U, 2 +U, 3 -D). The remaining columns are in one of two forms, declared once by the schema at drey_open:
+//   row form       column 1 is `row`, binary ("z"): one Flink BinaryRowData per row, starting at its header byte. The
+//                  field's metadata has drey.form=row and flink.fields=[{"name":..,"type":..},..] where type is
+//                  LogicalType.asSerializableString(). Output batches have a third column `source`, int32: the index, in
+//                  the last pushed batch of input 0, of the row that caused this one, or -1 (timers, bundles).
+//   columnar form  one column per field, each with metadata flink.type.
+#ifndef DREY_ABI_H
+#define DREY_ABI_H
+#include <stdint.h>
+
+#define DREY_ABI_VERSION 1
+
+#ifndef ARROW_C_DATA_INTERFACE
+#define ARROW_C_DATA_INTERFACE
+#define ARROW_FLAG_DICTIONARY_ORDERED 1
+#define ARROW_FLAG_NULLABLE 2
+#define ARROW_FLAG_MAP_KEYS_SORTED 4
+struct ArrowSchema {
+  const char *format;
+  const char *name;
+  const char *metadata;
+  int64_t flags;
+  int64_t n_children;
+  struct ArrowSchema **children;
+  struct ArrowSchema *dictionary;
+  void (*release)(struct ArrowSchema *);
+  void *private_data;
+};
+struct ArrowArray {
+  int64_t length;
+  int64_t null_count;
+  int64_t offset;
+  int64_t n_buffers;
+  int64_t n_children;
+  const void **buffers;
+  struct ArrowArray **children;
+  struct ArrowArray *dictionary;
+  void (*release)(struct ArrowArray *);
+  void *private_data;
+};
+#endif
+
+enum drey_status {
+  DREY_OK = 0,
+  DREY_INVALID = 1,      // bad specification or argument; nothing happened
+  DREY_UNSUPPORTED = 2,  // well-formed, but this library can't run it
+  DREY_CORRUPT = 3,      // malformed batch or snapshot; state is unchanged
+  DREY_BUDGET = 4,       // the memory budget does not allow the growth asked for; state is unchanged
+  DREY_CLOSED = 5,       // stale, closed or never issued handle
+  DREY_POISONED = 6,     // an earlier call on this handle panicked; the message is that first failure
+  DREY_INTERNAL = 7,     // a panic in this call; the message carries the Go stack, the handle is now poisoned
+};
+
+enum drey_event {
+  DREY_WATERMARK = 0,        // event time has reached value (epoch milliseconds)
+  DREY_PROCESSING_TIME = 1,  // the host's clock shows value (epoch milliseconds)
+};
+
+// Version of this contract; a host refuses a library whose version differs from its own.
+int32_t drey_abi_version(void);
+
+// Frees a message or string that this library returned. NULL is fine.
+void drey_free(char *message);
+
+// Creates an operator. `spec` is strict JSON (native/spec), `spec_len` bytes. `inputs` are `n_inputs` schemas, `output` is
+// the schema of the batches drey_poll is to fill; all are borrowed for the call. The subtask owns key groups
+// [first_key_group, last_key_group] of max_parallelism. memory_budget is the most state memory it may map, in bytes.
+int32_t drey_open(const char *spec, int64_t spec_len, struct ArrowSchema **inputs, int32_t n_inputs,
+                  struct ArrowSchema *output, int32_t max_parallelism, int32_t first_key_group, int32_t last_key_group,
+                  int64_t memory_budget, uint64_t *handle, char **message);
+
+// Processes a batch of `input`. The array is moved: the library calls its release exactly once, on this thread, at the
+// latest during the next call on the handle. processing_time is the host's clock, epoch milliseconds. *pending is the
+// number of output rows waiting for drey_poll. Pending output must be polled before the next push.
+int32_t drey_push(uint64_t handle, int32_t input, struct ArrowArray *batch, int64_t processing_time, int64_t *pending,
+                  char **message);
+
+// Tells the operator of progress in time; `event` is a drey_event.
+int32_t drey_advance(uint64_t handle, int32_t event, int64_t value, int64_t *pending, char **message);
+
+// Ends a mini-batch bundle: everything the operator holds back is emitted.
+int32_t drey_flush(uint64_t handle, int64_t *pending, char **message);
+
+// Moves the next chunk of output into *out (allocated by the caller, zeroed). *rows is its length, 0 when nothing is left.
+// The caller calls out->release. In row form the buffers belong to the handle and stay valid until the next call of any
+// other kind on it, so a host that reads them at once may skip the release.
+int32_t drey_poll(uint64_t handle, struct ArrowArray *out, int64_t *rows, char **message);
+
+// Writes the snapshot of one key group into buffer, as much as fits; *written is 0 when the group is complete. Groups are
+// asked for in ascending order within the subtask's range; the first call after any other kind of call starts a new
+// snapshot, and no other call may come between until the last group is complete (or the snapshot is abandoned).
+int32_t drey_snapshot(uint64_t handle, int32_t key_group, uint8_t *buffer, int64_t capacity, int64_t *written,
+                      char **message);
+
+// Feeds snapshot bytes of one key group, in order, in chunks of any length; length 0 ends the group and verifies it.
+// Allowed only before the first push.
+int32_t drey_restore(uint64_t handle, int32_t key_group, const uint8_t *bytes, int64_t length, char **message);
+
+// Statistics as a JSON object of integers, e.g. {"numLateRecordsDropped":3,"state.bytes":1048576}. *json is malloc'ed.
+int32_t drey_stats(uint64_t handle, char **json, char **message);
+
+// Frees everything the handle owns. Closing twice gives DREY_CLOSED and nothing else.
+int32_t drey_close(uint64_t handle, char **message);
+
+// Describes every open handle and every live exported byte; "" when there are none. *text is malloc'ed.
+int32_t drey_live(char **text, char **message);
+
+// Panics inside the guard, on the handle (0: on none). Kinds: 0 panic, 1 nil dereference, 2 index out of range.
+int32_t drey_panic_for_test(uint64_t handle, int32_t kind, char **message);
+
+#endif

@@ -1,0 +1,112 @@
+package drey.runtime;
+
+import org.apache.flink.api.common.ExecutionConfig;
+import org.apache.flink.api.common.typeinfo.TypeInformation;
+import org.apache.flink.streaming.api.operators.AbstractStreamOperatorFactory;
+import org.apache.flink.streaming.api.operators.ChainingStrategy;
+import org.apache.flink.streaming.api.operators.OneInputStreamOperatorFactory;
+import org.apache.flink.streaming.api.operators.OperatorAttributes;
+import org.apache.flink.streaming.api.operators.StreamOperator;
+import org.apache.flink.streaming.api.operators.StreamOperatorFactory;
+import org.apache.flink.streaming.api.operators.StreamOperatorParameters;
+import org.apache.flink.streaming.runtime.tasks.ProcessingTimeService;
+import org.apache.flink.table.data.RowData;
+import org.apache.flink.table.types.logical.RowType;
+
+import java.util.List;
+
+/**
+ * Takes the place of the stock operator factory inside a finished transformation. Everything the job graph sees (chaining
+ * strategy, operator attributes, type configuration) is answered by the stock factory, which is kept inside: a
+ * TaskManager that can't run the native operator creates the stock one.
+ */
+public final class NativeOperatorFactory extends AbstractStreamOperatorFactory<RowData>
+        implements OneInputStreamOperatorFactory<RowData, RowData> {
+
+    private static final long serialVersionUID = 1L;
+
+    private final StreamOperatorFactory<RowData> stock;
+    private final String spec;
+    private final List<RowType> inputs;
+    private final RowType output;
+    private final BatchOptions options;
+
+    /**
+     * @param stock the factory of Flink's own operator
+     * @param spec the operator's specification, canonical JSON
+     * @param inputs the row type of each input
+     * @param output the row type of the output
+     */
+    public NativeOperatorFactory(
+            StreamOperatorFactory<RowData> stock,
+            String spec,
+            List<RowType> inputs,
+            RowType output,
+            BatchOptions options) {
+        this.stock = stock;
+        this.spec = spec;
+        this.inputs = List.copyOf(inputs);
+        this.output = output;
+        this.options = options;
+        this.chainingStrategy = stock.getChainingStrategy();
+    }
+
+    /** Flink's own factory. */
+    public StreamOperatorFactory<RowData> stock() {
+        return stock;
+    }
+
+    /** The specification, canonical JSON. */
+    public String spec() {
+        return spec;
+    }
+
+    @Override
+    public <T extends StreamOperator<RowData>> T createStreamOperator(StreamOperatorParameters<RowData> parameters) {
+        return stock.createStreamOperator(parameters);
+    }
+
+    @Override
+    public void setProcessingTimeService(ProcessingTimeService service) {
+        super.setProcessingTimeService(service);
+        if (stock instanceof AbstractStreamOperatorFactory<RowData> aware) {
+            aware.setProcessingTimeService(service);
+        }
+    }
+
+    @Override
+    public void setChainingStrategy(ChainingStrategy strategy) {
+        super.setChainingStrategy(strategy);
+        stock.setChainingStrategy(strategy);
+    }
+
+    @Override
+    public boolean isOutputTypeConfigurable() {
+        return stock.isOutputTypeConfigurable();
+    }
+
+    @Override
+    public void setOutputType(TypeInformation<RowData> type, ExecutionConfig config) {
+        stock.setOutputType(type, config);
+    }
+
+    @Override
+    public boolean isInputTypeConfigurable() {
+        return stock.isInputTypeConfigurable();
+    }
+
+    @Override
+    public void setInputType(TypeInformation<?> type, ExecutionConfig config) {
+        stock.setInputType(type, config);
+    }
+
+    @Override
+    public Class<? extends StreamOperator> getStreamOperatorClass(ClassLoader loader) {
+        return stock.getStreamOperatorClass(loader);
+    }
+
+    @Override
+    public OperatorAttributes getOperatorAttributes() {
+        return stock.getOperatorAttributes();
+    }
+}

@@ -3,17 +3,17 @@ package logical
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
-
-	"drey/native/op"
 )
 
 // maxDepth bounds the parser's recursion: a stack that grows without limit is not something the host process survives.
 const maxDepth = 64
 
-// Parse reads a type in the syntax of Flink's LogicalTypeParser. Errors are op.ErrInvalid.
+// Parse reads a type in the syntax of Flink's LogicalTypeParser.
 func Parse(text string) (Type, error) {
 	p := parser{text: text}
 	p.tokenize()
@@ -36,19 +36,19 @@ func ParseFields(text []byte) (Row, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&fields); err != nil {
-		return Row{}, op.Invalidf("flink.fields: %w", err)
+		return Row{}, fmt.Errorf("flink.fields: %w", err)
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return Row{}, op.Invalidf("flink.fields: more than one JSON value")
+		return Row{}, errors.New("flink.fields: more than one JSON value")
 	}
 	row := Row{Fields: make([]Field, 0, len(fields))}
 	for i, f := range fields {
 		if f.Name == nil || f.Type == nil {
-			return Row{}, op.Invalidf("flink.fields[%d]: needs a name and a type", i)
+			return Row{}, fmt.Errorf("flink.fields[%d]: needs a name and a type", i)
 		}
 		t, err := Parse(*f.Type)
 		if err != nil {
-			return Row{}, op.Invalidf("flink.fields[%d] %q: %w", i, *f.Name, err)
+			return Row{}, fmt.Errorf("flink.fields[%d] %q: %w", i, *f.Name, err)
 		}
 		row.Fields = append(row.Fields, Field{Name: *f.Name, Type: t})
 	}
@@ -114,7 +114,7 @@ func (p *parser) fail(what string) {
 		if p.at < len(p.tokens) {
 			at = p.tokens[p.at].at
 		}
-		p.err = op.Invalidf("type %q: %s at offset %d", p.text, what, at)
+		p.err = fmt.Errorf("type %q: %s at offset %d", p.text, what, at)
 	}
 }
 
@@ -171,7 +171,7 @@ func (p *parser) quoted(i int) (string, int) {
 		b.WriteByte(p.text[i])
 	}
 	if p.err == nil {
-		p.err = op.Invalidf("type %q: a quote is not closed", p.text)
+		p.err = fmt.Errorf("type %q: a quote is not closed", p.text)
 	}
 	return b.String(), i
 }

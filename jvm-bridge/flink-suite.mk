@@ -1,0 +1,19 @@
+# Flink's own published tests with Drey on: make flink-suite CLASSES='DeduplicateITCase @deduplicate' [FLINK=2.2.1]
+#   REWRITE=1 writes what this run did into the baseline. SHARE=1 runs all classes in one virtual machine.
+CLASSES ?= @deduplicate
+# 2.3.0 unless asked otherwise: the one line whose test helpers are all published.
+FLINK_SUITE_LINE = $(if $(filter file,$(origin FLINK)),2.3.0,$(FLINK))
+FLINK_SUITE_OUT = jvm-bridge/flink-suite/target/flink-$(FLINK_SUITE_LINE)
+
+flink-suite-build: lib need-mvn
+	@$(MVN) -q -Pflink-suite -pl :drey-flink-suite -am -Dflink.version=$(FLINK_SUITE_LINE) process-test-classes
+
+flink-suite: flink-suite-build ## Flink's own tests with Drey on (CLASSES=, FLINK=, REWRITE=1)
+	@"$$JAVA_HOME/bin/java" -cp $(FLINK_SUITE_OUT)/test-classes:$$(cat $(FLINK_SUITE_OUT)/class-path) \
+	  -Ddrey.suite.module=jvm-bridge/flink-suite -Ddrey.suite.out=$(FLINK_SUITE_OUT) -Ddrey.suite.flink=$(FLINK_SUITE_LINE) \
+	  $(if $(REWRITE),-Ddrey.suite.rewrite=true) $(if $(SHARE),-Ddrey.suite.share=true) drey.suite.FlinkSuite $(CLASSES)
+
+flink-suite-quick: ## A short selection of flink-suite, for make test
+	@$(MAKE) flink-suite CLASSES=@quick SHARE=1
+
+.PHONY: flink-suite flink-suite-build flink-suite-quick

@@ -17,6 +17,11 @@
 
 #define DREY_ABI_VERSION 1
 
+// cgo knows no const; the exports written in Go spell it with these names, so that the compiler can hold them against the
+// prototypes below.
+typedef const char drey_text;
+typedef const uint8_t drey_bytes;
+
 #ifndef ARROW_C_DATA_INTERFACE
 #define ARROW_C_DATA_INTERFACE
 #define ARROW_FLAG_DICTIONARY_ORDERED 1

@@ -1,0 +1,131 @@
+package main
+
+// #include <stdlib.h>
+// #include "abi.h"
+// void dreyReleaseView(struct ArrowArray *array);
+import "C"
+
+import (
+	"fmt"
+	"sync/atomic"
+	"unsafe"
+
+	"drey/native/changelog"
+)
+
+// cMemory counts the bytes this package has from malloc: output buffers, export blocks, snapshot and restore buffers.
+var cMemory atomic.Int64
+
+func cAlloc(n int) unsafe.Pointer {
+	p := C.calloc(C.size_t(n), 1) // zeroed: Go may only meet initialised memory
+	if p == nil {
+		panic(fmt.Sprintf("no memory for a buffer of %d bytes", n))
+	}
+	cMemory.Add(int64(n))
+	return p
+}
+
+func cFree(p unsafe.Pointer, n int) {
+	cMemory.Add(-int64(n))
+	C.free(p)
+}
+
+// outputMemory is the builder's memory: malloc'ed, so that the host may read it after the call, with each array on a cache
+// line of its own and readable padding behind the last row.
+type outputMemory struct {
+	blocks map[*changelog.Buffers]outputBlock
+}
+
+type outputBlock struct {
+	p unsafe.Pointer
+	n int
+}
+
+const (
+	cacheLine     = 64
+	outputPadding = 64
+)
+
+func (m *outputMemory) Alloc(rows, bytes int) *changelog.Buffers {
+	align := func(n int) int { return (n + cacheLine - 1) &^ (cacheLine - 1) }
+	kinds, offsets, source := align(rows), align(4*(rows+1)), align(4*rows)
+	n := cacheLine + kinds + offsets + source + align(bytes) + outputPadding
+	block := cAlloc(n)
+	at := unsafe.Add(block, uintptr(align(int(uintptr(block))))-uintptr(block))
+	b := &changelog.Buffers{
+		Kinds:   unsafe.Slice((*changelog.RowKind)(at), rows),
+		Offsets: unsafe.Slice((*int32)(unsafe.Add(at, kinds)), rows+1),
+		Source:  unsafe.Slice((*int32)(unsafe.Add(at, kinds+offsets)), rows),
+		Data:    unsafe.Slice((*byte)(unsafe.Add(at, kinds+offsets+source)), bytes),
+	}
+	if m.blocks == nil {
+		m.blocks = map[*changelog.Buffers]outputBlock{}
+	}
+	m.blocks[b] = outputBlock{block, n}
+	return b
+}
+
+func (m *outputMemory) Free(b *changelog.Buffers) {
+	block, ok := m.blocks[b]
+	if !ok {
+		panic("output buffers freed twice")
+	}
+	delete(m.blocks, b)
+	cFree(block.p, block.n)
+}
+
+// exportBlock is the C memory one exported row-form chunk needs beside its data: the children and the pointer arrays.
+type exportBlock struct {
+	children      [3]arrowArray
+	childPointers [3]unsafe.Pointer
+	buffers       [8]unsafe.Pointer // struct 1, kind 2, row 3, source 2
+}
+
+// exporter hands chunks of a handle's output to the host. A block is in use until the output is recycled, so that every
+// chunk of one call stays valid, whichever the host reads first.
+type exporter struct {
+	blocks []*exportBlock
+	used   int
+}
+
+// export fills out, a zeroed struct of the host's. The data is the builder's; releasing marks the arrays released and frees
+// nothing.
+func (e *exporter) export(chunk *changelog.Chunk, out *arrowArray) {
+	if e.used == len(e.blocks) {
+		e.blocks = append(e.blocks, (*exportBlock)(cAlloc(int(unsafe.Sizeof(exportBlock{})))))
+	}
+	b := e.blocks[e.used]
+	e.used++
+	release := unsafe.Pointer(C.dreyReleaseView)
+	n := int64(chunk.Len())
+	fill := func(a *arrowArray, buffers []unsafe.Pointer) {
+		a.length, a.nullCount, a.offset, a.nBuffers, a.nChildren = n, 0, 0, int64(len(buffers)), 0
+		setAddress(&a.buffers, unsafe.Pointer(&buffers[0]))
+		setAddress(&a.children, nil)
+		setAddress(&a.dictionary, nil)
+		setAddress(&a.release, release)
+		setAddress(&a.privateData, nil)
+	}
+	for i := range b.children {
+		setAddress(&b.childPointers[i], unsafe.Pointer(&b.children[i]))
+	}
+	setAddress(&b.buffers[2], unsafe.Pointer(unsafe.SliceData(chunk.Kinds)))
+	setAddress(&b.buffers[4], unsafe.Pointer(unsafe.SliceData(chunk.Offsets)))
+	setAddress(&b.buffers[5], unsafe.Pointer(unsafe.SliceData(chunk.Data)))
+	setAddress(&b.buffers[7], unsafe.Pointer(unsafe.SliceData(chunk.Source)))
+	fill(&b.children[0], b.buffers[1:3])
+	fill(&b.children[1], b.buffers[3:6])
+	fill(&b.children[2], b.buffers[6:8])
+	fill(out, b.buffers[0:1])
+	out.nChildren = int64(len(b.children))
+	setAddress(&out.children, unsafe.Pointer(&b.childPointers[0]))
+}
+
+func (e *exporter) recycle() { e.used = 0 }
+
+func (e *exporter) close() {
+	for _, b := range e.blocks {
+		cFree(unsafe.Pointer(b), int(unsafe.Sizeof(exportBlock{})))
+	}
+	e.blocks, e.used = nil, 0
+}

@@ -1,0 +1,135 @@
+package main
+
+// #include "abi.h"
+import "C"
+
+import (
+	"fmt"
+	"unsafe"
+
+	"drey/native/logical"
+)
+
+// form is how a batch holds its rows; see abi.h.
+type form int
+
+const (
+	rowForm form = iota
+	columnarForm
+)
+
+// batchSchema is what the schema of an input or the output says. It is read once, at open.
+type batchSchema struct {
+	form   form
+	row    logical.Row
+	source bool // row form only: has the source column
+}
+
+const (
+	metadataForm   = "drey.form"
+	metadataFields = "flink.fields"
+	metadataType   = "flink.type"
+)
+
+func readSchema(s *arrowSchema, name string) (*batchSchema, error) {
+	if s == nil || s.release == nil {
+		return nil, failf(C.DREY_INVALID, "%s: schema is null or released", name)
+	}
+	if f := text(s.format); f != "+s" {
+		return nil, failf(C.DREY_INVALID, "%s: schema has format %q, must be a struct (+s)", name, f)
+	}
+	if s.nChildren < 1 {
+		return nil, failf(C.DREY_INVALID, "%s: schema has no columns, the first must be kind", name)
+	}
+	for i := range int(s.nChildren) {
+		if c := s.child(i); c == nil || c.release == nil {
+			return nil, failf(C.DREY_INVALID, "%s: column %d is null or released", name, i)
+		}
+	}
+	kind := s.child(0)
+	if text(kind.name) != "kind" || text(kind.format) != "c" {
+		return nil, failf(C.DREY_INVALID, "%s: column 0 is %q of format %q, must be kind of int8 (c)", name, text(kind.name),
+			text(kind.format))
+	}
+	if s.nChildren > 1 {
+		metadata, ok := metadataOf(s.child(1).metadata)
+		if !ok {
+			return nil, failf(C.DREY_INVALID, "%s: column 1 has malformed metadata", name)
+		}
+		if metadata[metadataForm] == "row" {
+			return readRowSchema(s, name, metadata)
+		}
+	}
+	return readColumnarSchema(s, name)
+}
+
+func readRowSchema(s *arrowSchema, name string, metadata map[string]string) (*batchSchema, error) {
+	row := s.child(1)
+	if text(row.name) != "row" || text(row.format) != "z" {
+		return nil, failf(C.DREY_INVALID, "%s: column 1 is %q of format %q, must be row of binary (z)", name, text(row.name),
+			text(row.format))
+	}
+	schema := &batchSchema{form: rowForm}
+	switch s.nChildren {
+	case 2:
+	case 3:
+		if source := s.child(2); text(source.name) != "source" || text(source.format) != "i" {
+			return nil, failf(C.DREY_INVALID, "%s: column 2 is %q of format %q, must be source of int32 (i)", name,
+				text(source.name), text(source.format))
+		}
+		schema.source = true
+	default:
+		return nil, failf(C.DREY_INVALID, "%s: %d columns, the row form has kind, row and, in output, source", name, s.nChildren)
+	}
+	var err error
+	if schema.row, err = logical.ParseFields([]byte(metadata[metadataFields])); err != nil {
+		return nil, failf(C.DREY_INVALID, "%s: metadata %v", name, err)
+	}
+	return schema, nil
+}
+
+func readColumnarSchema(s *arrowSchema, name string) (*batchSchema, error) {
+	schema := &batchSchema{form: columnarForm}
+	for i := 1; i < int(s.nChildren); i++ {
+		c := s.child(i)
+		metadata, ok := metadataOf(c.metadata)
+		if !ok || metadata[metadataType] == "" {
+			return nil, failf(C.DREY_INVALID, "%s: column %d (%s) has no metadata %s", name, i, text(c.name), metadataType)
+		}
+		logicalType, err := logical.Parse(metadata[metadataType])
+		if err != nil {
+			return nil, failf(C.DREY_INVALID, "%s: column %d (%s): metadata %s: %v", name, i, text(c.name), metadataType, err)
+		}
+		schema.row.Fields = append(schema.row.Fields, logical.Field{Name: text(c.name), Type: logicalType})
+	}
+	return schema, nil
+}
+
+func readSchemas(inputs unsafe.Pointer, n int, output *arrowSchema) ([]*batchSchema, *batchSchema, error) {
+	if n < 1 || n > 2 || inputs == nil {
+		return nil, nil, failf(C.DREY_INVALID, "open: %d input schemas, must be 1 or 2", n)
+	}
+	var in []*batchSchema
+	for i := range n {
+		schema, err := readSchema(*(**arrowSchema)(unsafe.Add(inputs, uintptr(i)*unsafe.Sizeof(inputs))), fmt.Sprintf("input %d", i))
+		if err != nil {
+			return nil, nil, err
+		}
+		in = append(in, schema)
+	}
+	out, err := readSchema(output, "output")
+	if err != nil {
+		return nil, nil, err
+	}
+	if out.form == rowForm && !out.source {
+		return nil, nil, failf(C.DREY_INVALID, "output: the row form of output has a third column, source")
+	}
+	return in, out, nil
+}
+
+// fixedPart is the size of the fixed part of a BinaryRowData: null bits behind an 8-bit header, in whole words, and a word
+// per field (BinaryRowData.calculateFixPartSizeInBytes).
+func (s *batchSchema) fixedPart() int32 {
+	n := s.row.Len()
+	return int32((n+63+8)/64*8 + 8*n)
+}

@@ -75,10 +75,10 @@ final class Baseline {
         List<String> lines = new ArrayList<>();
         lines.add(
                 "# Flink's own tests with Drey on, written by `make flink-suite REWRITE=1` and read"
-                    + " by each later run.");
+                        + " by each later run.");
         lines.add(
                 "# class <name> <counts>; native <test> <rows by operator>; fails <test>"
-                    + " <explanation>.");
+                        + " <explanation>.");
         entries.forEach(
                 (name, e) -> {
                     lines.add("");

@@ -1,0 +1,102 @@
+package drey.suite;
+
+import drey.suite.HarnessSwap.Fields;
+
+import org.apache.flink.streaming.api.operators.AbstractUdfStreamOperator;
+import org.apache.flink.streaming.api.operators.KeyedProcessOperator;
+import org.apache.flink.streaming.api.operators.StreamOperator;
+import org.apache.flink.table.runtime.operators.bundle.KeyedMapBundleOperator;
+
+import java.util.Arrays;
+import java.util.Optional;
+import java.util.stream.Collectors;
+
+/**
+ * The specification of the native twin of a stock operator that a test built by hand.
+ *
+ * <p>Written out here rather than by {@code drey.spec}: this is the test's own statement of what the planner has to write
+ * for such an operator.
+ */
+final class StockSpecs {
+    private StockSpecs() {}
+
+    /** Empty if there is no native twin; the test then stays stock and counts no native execution. */
+    static Optional<String> of(StreamOperator<?> operator, int[] keyFields) {
+        if (operator.getClass() == KeyedProcessOperator.class) {
+            Object function = ((AbstractUdfStreamOperator<?, ?>) operator).getUserFunction();
+            return deduplicate(function, "stateRetentionTime", keyFields, null);
+        }
+        if (operator.getClass() == KeyedMapBundleOperator.class) {
+            Object function = Fields.get(operator, "function");
+            long size = (Long) Fields.get(Fields.get(operator, "bundleTrigger"), "maxCount");
+            return deduplicate(function, "minRetentionTime", keyFields, size);
+        }
+        return Optional.empty();
+    }
+
+    private static Optional<String> deduplicate(
+            Object function, String ttl, int[] keyFields, Long bundle) {
+        String name = function.getClass().getSimpleName();
+        boolean rowtime;
+        boolean keepLast;
+        boolean insertOnly = false;
+        switch (name) {
+            case "ProcTimeDeduplicateKeepFirstRowFunction",
+                    "ProcTimeMiniBatchDeduplicateKeepFirstRowFunction" -> {
+                rowtime = false;
+                keepLast = false;
+                insertOnly = bundle == null;
+            }
+            case "ProcTimeDeduplicateKeepLastRowFunction",
+                    "ProcTimeMiniBatchDeduplicateKeepLastRowFunction" -> {
+                // ChangelogNormalize uses the same functions for a changelog, a filter included.
+                String inserts = bundle == null ? "inputIsInsertOnly" : "inputInsertOnly";
+                if (!(Boolean) Fields.get(function, inserts)) {
+                    return Optional.empty();
+                }
+                rowtime = false;
+                keepLast = true;
+            }
+            case "RowTimeDeduplicateKeepFirstRowFunction" -> {
+                rowtime = true;
+                keepLast = false;
+                insertOnly = true;
+            }
+            case "RowTimeDeduplicateFunction",
+                    "RowTimeMiniBatchDeduplicateFunction",
+                    "RowTimeMiniBatchLatestChangeDeduplicateFunction" -> {
+                rowtime = true;
+                keepLast = (Boolean) Fields.get(function, "keepLastRow");
+            }
+            default -> {
+                return Optional.empty();
+            }
+        }
+        // Functions without these fields emit inserts only: no flag changes what they do.
+        boolean flags = keepLast || (rowtime && !insertOnly);
+        boolean before = flags && (Boolean) Fields.get(function, "generateUpdateBefore");
+        boolean insert = !flags || (Boolean) Fields.get(function, "generateInsert");
+        String keys =
+                Arrays.stream(keyFields)
+                        .mapToObj(Integer::toString)
+                        .collect(Collectors.joining(","));
+        StringBuilder spec = new StringBuilder();
+        spec.append("{\"generateInsert\":").append(insert);
+        spec.append(",\"generateUpdateBefore\":").append(before);
+        spec.append(",\"isRowtime\":").append(rowtime);
+        spec.append(",\"keepLastRow\":").append(keepLast);
+        if (bundle != null) {
+            boolean compact = name.contains("LatestChange");
+            spec.append(",\"miniBatch\":{\"compactChanges\":").append(compact);
+            spec.append(",\"size\":").append(bundle).append('}');
+        }
+        spec.append(",\"operator\":\"deduplicate\"");
+        spec.append(",\"outputInsertOnly\":").append(insertOnly);
+        if (rowtime) {
+            spec.append(",\"rowtimeIndex\":").append(Fields.get(function, "rowtimeIndex"));
+        }
+        spec.append(",\"stateTtlMillis\":").append(Fields.get(function, ttl));
+        spec.append(",\"uniqueKeys\":[").append(keys).append("],\"version\":1}");
+        return Optional.of(spec.toString());
+    }
+}

@@ -1,0 +1,132 @@
+package drey.spec;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import drey.spec.DeduplicateSpec.MiniBatch;
+
+import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+
+/** The texts that the native side's tests read too: neither side can change a spec's form alone. */
+class GoldenSpecTest {
+
+    private static final Path TESTDATA = Path.of("..", "native", "spec", "testdata");
+
+    private static final Optional<MiniBatch> NO_BUNDLES = Optional.empty();
+    private static final OptionalInt PROCTIME = OptionalInt.empty();
+    private static final OptionalInt ROWTIME = OptionalInt.of(5);
+
+    private static Map<String, OperatorSpec> specs() {
+        Map<String, OperatorSpec> specs = new TreeMap<>();
+        specs.put(
+                "deduplicate_no_key",
+                new DeduplicateSpec(
+                        List.of(), false, PROCTIME, true, false, false, true, NO_BUNDLES, 0));
+        specs.put(
+                "deduplicate_proctime_keep_first",
+                new DeduplicateSpec(
+                        List.of(0),
+                        false,
+                        PROCTIME,
+                        false,
+                        true,
+                        false,
+                        true,
+                        NO_BUNDLES,
+                        86_400_000));
+        specs.put(
+                "deduplicate_proctime_keep_last",
+                new DeduplicateSpec(
+                        List.of(0), false, PROCTIME, true, false, true, false, NO_BUNDLES, 0));
+        specs.put(
+                "deduplicate_rowtime_keep_first_insert_only",
+                new DeduplicateSpec(
+                        List.of(1),
+                        true,
+                        ROWTIME,
+                        false,
+                        true,
+                        false,
+                        true,
+                        NO_BUNDLES,
+                        3_600_000));
+        specs.put(
+                "deduplicate_rowtime_keep_first_updating",
+                new DeduplicateSpec(
+                        List.of(1), true, ROWTIME, false, false, true, true, NO_BUNDLES, 0));
+        specs.put(
+                "deduplicate_rowtime_keep_last",
+                new DeduplicateSpec(
+                        List.of(1, 0), true, ROWTIME, true, false, false, true, NO_BUNDLES, 0));
+        specs.put(
+                "deduplicate_rowtime_keep_last_mini_batch",
+                new DeduplicateSpec(
+                        List.of(1, 0),
+                        true,
+                        ROWTIME,
+                        true,
+                        false,
+                        false,
+                        true,
+                        Optional.of(new MiniBatch(50_000, false)),
+                        0));
+        specs.put(
+                "deduplicate_rowtime_keep_last_mini_batch_compact",
+                new DeduplicateSpec(
+                        List.of(1, 0),
+                        true,
+                        ROWTIME,
+                        true,
+                        false,
+                        true,
+                        true,
+                        Optional.of(new MiniBatch(1, true)),
+                        0));
+        return specs;
+    }
+
+    @Test
+    void specsAreWrittenAsTheGoldenFiles() throws IOException {
+        for (Map.Entry<String, OperatorSpec> spec : specs().entrySet()) {
+            assertThat(spec.getValue().toJson())
+                    .as(spec.getKey())
+                    .isEqualTo(Files.readString(TESTDATA.resolve(spec.getKey() + ".json")));
+        }
+    }
+
+    @Test
+    void everyGoldenFileIsWritten() throws IOException {
+        try (Stream<Path> files = Files.list(TESTDATA)) {
+            assertThat(files.map(file -> file.getFileName().toString().replace(".json", "")))
+                    .containsExactlyInAnyOrderElementsOf(specs().keySet());
+        }
+    }
+
+    @Test
+    void rowtimeWithoutColumnIsRefused() {
+        assertThatThrownBy(
+                        () ->
+                                new DeduplicateSpec(
+                                        List.of(0),
+                                        true,
+                                        PROCTIME,
+                                        true,
+                                        false,
+                                        false,
+                                        true,
+                                        NO_BUNDLES,
+                                        0))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("rowtimeIndex");
+    }
+}

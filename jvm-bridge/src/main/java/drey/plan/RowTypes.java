@@ -1,0 +1,90 @@
+package drey.plan;
+
+import org.apache.flink.table.api.TableException;
+import org.apache.flink.table.types.logical.LogicalType;
+import org.apache.flink.table.types.logical.RowType;
+
+import java.util.List;
+import java.util.Optional;
+
+/** Which types native operators take. Everything not named here is a reason to stay on Flink. */
+final class RowTypes {
+
+    private RowTypes() {}
+
+    /**
+     * A column that no operator looks into is bytes of a {@code BinaryRowData}, so it may have any type that has such a
+     * form, and a text form in which it is declared.
+     */
+    static Optional<String> unsupportedRow(RowType row) {
+        for (int i = 0; i < row.getFieldCount(); i++) {
+            if (!hasBinaryForm(row.getTypeAt(i)) || !hasTextForm(row.getTypeAt(i))) {
+                return Optional.of(unsupported("column", row, i));
+            }
+        }
+        return Optional.empty();
+    }
+
+    /**
+     * A key is projected natively, byte for byte as Flink's key projection does it, because the key group hash is taken
+     * over those bytes.
+     */
+    static Optional<String> unsupportedKey(RowType row, List<Integer> keys) {
+        for (int key : keys) {
+            if (!isFlat(row.getTypeAt(key))) {
+                return Optional.of(unsupported("key column", row, key));
+            }
+        }
+        return Optional.empty();
+    }
+
+    private static boolean hasBinaryForm(LogicalType type) {
+        // By name: not every supported Flink line has every root.
+        return isFlat(type)
+                || switch (type.getTypeRoot().name()) {
+                    case "RAW", "VARIANT" -> true;
+                    case "ARRAY", "MULTISET", "MAP", "ROW", "STRUCTURED_TYPE", "DISTINCT_TYPE" ->
+                            type.getChildren().stream().allMatch(RowTypes::hasBinaryForm);
+                    default -> false;
+                };
+    }
+
+    private static boolean hasTextForm(LogicalType type) {
+        try {
+            type.asSerializableString();
+            return true;
+        } catch (TableException e) {
+            return false;
+        }
+    }
+
+    private static boolean isFlat(LogicalType type) {
+        return switch (type.getTypeRoot()) {
+            case CHAR,
+                    VARCHAR,
+                    BOOLEAN,
+                    BINARY,
+                    VARBINARY,
+                    DECIMAL,
+                    TINYINT,
+                    SMALLINT,
+                    INTEGER,
+                    BIGINT,
+                    FLOAT,
+                    DOUBLE,
+                    DATE,
+                    TIME_WITHOUT_TIME_ZONE,
+                    TIMESTAMP_WITHOUT_TIME_ZONE,
+                    TIMESTAMP_WITH_LOCAL_TIME_ZONE,
+                    INTERVAL_YEAR_MONTH,
+                    INTERVAL_DAY_TIME ->
+                    true;
+            default -> false;
+        };
+    }
+
+    private static String unsupported(String what, RowType row, int index) {
+        LogicalType type = row.getTypeAt(index);
+        return what + " " + row.getFieldNames().get(index) + " has type " + type.asSummaryString();
+    }
+}

@@ -45,15 +45,9 @@ final class Selection {
         Set<String> selected = new LinkedHashSet<>();
         for (String pattern : patterns) {
             if (pattern.startsWith("@")) {
-                for (String p : list(pattern.substring(1))) {
-                    // A list serves several Flink lines: a class that only some of them have isn't
-                    // an error.
-                    Set<String> matches = matches(p);
-                    if (matches.isEmpty()) {
-                        System.out.println("flink-suite: this Flink line has no " + p);
-                    }
-                    selected.addAll(matches);
-                }
+                // A list serves several Flink lines: a class that only some of them have isn't an
+                // error.
+                addList(pattern.substring(1), selected);
             } else {
                 Set<String> matches = matches(pattern);
                 if (matches.isEmpty()) {
@@ -63,6 +57,20 @@ final class Selection {
             }
         }
         return new ArrayList<>(selected);
+    }
+
+    private void addList(String name, Set<String> selected) throws IOException {
+        for (String pattern : list(name)) {
+            if (pattern.startsWith("@")) {
+                addList(pattern.substring(1), selected);
+                continue;
+            }
+            Set<String> matches = matches(pattern);
+            if (matches.isEmpty()) {
+                System.out.println("flink-suite: this Flink line has no " + pattern);
+            }
+            selected.addAll(matches);
+        }
     }
 
     private Set<String> matches(String pattern) {

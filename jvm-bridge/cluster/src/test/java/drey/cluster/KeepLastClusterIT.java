@@ -1,0 +1,189 @@
+package drey.cluster;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Drey as it is installed: one jar in lib/ of a cluster of separate processes, found by a planner behind the planner loader, under
+ * Flink's default configuration. The expected changelog is what stock Flink writes for the same job on the same cluster.
+ */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class KeepLastClusterIT {
+
+    private static final int ROWS = 120_000;
+    private static final int KEYS = 998;
+
+    /** A metric that only native operators have. */
+    private static final String NATIVE_METRIC = "drey.state.bytes";
+
+    private static final Path JOB = Path.of(System.getProperty("drey.cluster.job"));
+
+    private FlinkCluster cluster;
+    private String jar;
+    private List<String> stock;
+
+    @BeforeAll
+    void start() throws Exception {
+        // Not a temporary folder: the logs are wanted when a test has failed.
+        Path home =
+                Files.createDirectories(
+                        Path.of(System.getProperty("drey.cluster.home"))
+                                .resolve(Long.toString(System.currentTimeMillis())));
+        cluster =
+                new FlinkCluster(Path.of(System.getProperty("drey.cluster.distribution")), home, 2);
+        jar = cluster.upload(JOB);
+        Path out = home.resolve("stock");
+        String job = cluster.run(jar, 2, null, arguments(ROWS, 1_000_000, out, false));
+        cluster.awaitState(job, "FINISHED");
+        stock = lines(out);
+        // Every row is the first or a later one of its key or comes too late, and updates come as
+        // pairs.
+        assertThat(stock).hasSizeGreaterThan(ROWS);
+        assertThat(stock).filteredOn(line -> line.startsWith("+I")).hasSize(KEYS);
+    }
+
+    @AfterAll
+    void stop() throws Exception {
+        if (cluster != null) {
+            cluster.close();
+        }
+    }
+
+    @AfterEach
+    void everybodyIsAlive() throws Exception {
+        cluster.checkProcesses();
+    }
+
+    @Test
+    void aJobFromTheCommandLineRunsNatively(@TempDir Path out) throws Exception {
+        String job = cluster.submit(JOB, 2, arguments(ROWS, 10_000, out, true));
+        cluster.awaitWhileRunning(
+                job, "native state", () -> cluster.metric(job, NATIVE_METRIC) > 0);
+        cluster.awaitState(job, "FINISHED");
+        assertSameAsStock(lines(out));
+    }
+
+    @Test
+    void switchedOffNothingIsNative(@TempDir Path out) throws Exception {
+        String job = cluster.run(jar, 2, null, arguments(ROWS, 10_000, out, false));
+        cluster.awaitWhileRunning(job, "metrics", () -> cluster.metric(job, "numRecordsIn") > 0);
+        assertThat(cluster.metricNames(job)).noneMatch(name -> name.contains("drey"));
+        cluster.cancel(job);
+    }
+
+    @Test
+    void aKilledTaskManagerCostsNoRowAndDoublesNone(@TempDir Path out) throws Exception {
+        String job = cluster.run(jar, 2, null, arguments(ROWS, 10_000, out, true));
+        cluster.awaitWhileRunning(
+                job, "native state", () -> cluster.metric(job, NATIVE_METRIC) > 0);
+        int before = cluster.completedCheckpoints(job);
+        cluster.awaitWhileRunning(
+                job, "two checkpoints", () -> cluster.completedCheckpoints(job) >= before + 2);
+
+        cluster.killTaskManager(cluster.taskManagers().get(0));
+        cluster.startTaskManager();
+
+        cluster.await("the restore", () -> cluster.restores(job) >= 1);
+        cluster.awaitState(job, "FINISHED");
+        assertSameAsStock(lines(out));
+    }
+
+    @Test
+    void aSavepointCarriesTheStateToAnotherParallelism(@TempDir Path out) throws Exception {
+        String first = cluster.run(jar, 2, null, arguments(ROWS, 10_000, out, true));
+        cluster.awaitWhileRunning(
+                first, "native state", () -> cluster.metric(first, NATIVE_METRIC) > 0);
+        int before = cluster.completedCheckpoints(first);
+        cluster.awaitWhileRunning(
+                first, "a checkpoint", () -> cluster.completedCheckpoints(first) > before);
+        String savepoint = cluster.stopWithSavepoint(first);
+        int written = lines(out).size();
+        assertThat(written)
+                .as("rows written before the savepoint")
+                .isPositive()
+                .isLessThan(stock.size());
+
+        String second = cluster.run(jar, 1, savepoint, arguments(ROWS, 1_000_000, out, true));
+        cluster.awaitState(second, "FINISHED");
+        assertSameAsStock(lines(out));
+    }
+
+    /** Class loaders come and go, the library stays: many jobs one after the other in the same TaskManagers. */
+    @Test
+    void jobsComeAndGo(@TempDir Path out) throws Exception {
+        int submissions = Integer.getInteger("drey.cluster.submissions");
+        List<Long> resident = new ArrayList<>();
+        for (int i = 0; i < submissions; i++) {
+            Path folder = out.resolve("run-" + i);
+            String job = cluster.run(jar, 2, null, arguments(ROWS, 1_000_000, folder, true));
+            cluster.awaitState(job, "FINISHED");
+            assertSameAsStock(lines(folder));
+            resident.add(
+                    cluster.taskManagers().stream().mapToLong(FlinkCluster::residentBytes).sum());
+        }
+        System.out.printf(
+                "resident MiB of both TaskManagers after each job: %s%n",
+                resident.stream().map(bytes -> bytes >> 20).collect(Collectors.toList()));
+        // Heap and metaspace grow to their limits first. After that, a second half that is larger
+        // than the first by more than
+        // noise is a leak. A short run only proves that jobs can follow each other.
+        if (submissions >= 40) {
+            long middle = average(resident.subList(submissions / 4, submissions / 2));
+            long end = average(resident.subList(submissions * 3 / 4, submissions));
+            assertThat(end)
+                    .as("resident bytes, last quarter against second quarter")
+                    .isLessThan(middle + middle / 10);
+        }
+    }
+
+    private static long average(List<Long> values) {
+        return (long) values.stream().mapToLong(Long::longValue).average().orElseThrow();
+    }
+
+    private static String[] arguments(int rows, int rowsPerSecond, Path out, boolean drey) {
+        return new String[] {
+            Integer.toString(rows),
+            Integer.toString(rowsPerSecond),
+            Integer.toString(KEYS),
+            out.toUri().toString(),
+            Boolean.toString(drey)
+        };
+    }
+
+    private void assertSameAsStock(List<String> lines) {
+        // One message with the first difference instead of two lists of 100,000 lines.
+        assertThat(lines.size()).as("changelog rows").isEqualTo(stock.size());
+        for (int i = 0; i < lines.size(); i++) {
+            assertThat(lines.get(i))
+                    .as("changelog row %d in sorted order", i)
+                    .isEqualTo(stock.get(i));
+        }
+    }
+
+    /** All committed changelog rows, sorted. Files that start with a dot are not committed. */
+    private static List<String> lines(Path folder) throws IOException {
+        try (Stream<Path> files = Files.walk(folder)) {
+            List<String> lines = new ArrayList<>();
+            for (Path file : (Iterable<Path>) files.filter(Files::isRegularFile)::iterator) {
+                if (!file.getFileName().toString().startsWith(".")) {
+                    lines.addAll(Files.readAllLines(file));
+                }
+            }
+            lines.sort(null);
+            return lines;
+        }
+    }
+}

@@ -1,0 +1,114 @@
+package drey.runtime;
+
+import org.apache.flink.metrics.Counter;
+import org.apache.flink.metrics.Gauge;
+import org.apache.flink.metrics.MetricGroup;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.core.JsonProcessingException;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
+
+import java.util.Iterator;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
+
+/**
+ * The native operator's statistics as Flink metrics. The library may be asked on the task thread only, so what other
+ * threads read is a copy, at most {@link #MAX_AGE_NANOS} older than the last batch; on the task thread it is exact.
+ *
+ * <p>Names with a dot are ours and appear below {@code drey}; names without are those of Flink's own operators and appear
+ * where Flink's would, those starting with {@code num} as counters.
+ */
+final class NativeMetrics {
+
+    private static final long MAX_AGE_NANOS = 1_000_000_000L;
+
+    private final ObjectMapper mapper = new ObjectMapper();
+    private final Map<String, Long> values = new ConcurrentHashMap<>();
+    private final Supplier<String> statistics;
+    private final Thread taskThread = Thread.currentThread();
+
+    private long refreshedAt;
+    private boolean stale;
+
+    NativeMetrics(MetricGroup group, Supplier<String> statistics) {
+        this.statistics = statistics;
+        refresh();
+        MetricGroup ours = group.addGroup("drey");
+        for (String name : values.keySet()) {
+            if (name.indexOf('.') >= 0) {
+                ours.gauge(name, (Gauge<Long>) () -> get(name));
+            } else if (name.startsWith("num")) {
+                group.counter(name, new NativeCounter(name));
+            } else {
+                group.gauge(name, (Gauge<Long>) () -> get(name));
+            }
+        }
+    }
+
+    /** Tells that the native side has done something; says whether it is time to {@link #refresh()}. */
+    boolean changed(long nowNanos) {
+        stale = true;
+        return nowNanos - refreshedAt > MAX_AGE_NANOS;
+    }
+
+    /** Whether there is something to be fetched that {@link #changed} left for later. */
+    boolean stale() {
+        return stale;
+    }
+
+    void refresh() {
+        JsonNode json;
+        try {
+            json = mapper.readTree(statistics.get());
+        } catch (JsonProcessingException e) {
+            throw new IllegalStateException("the library's statistics are not JSON", e);
+        }
+        for (Iterator<Map.Entry<String, JsonNode>> it = json.fields(); it.hasNext(); ) {
+            Map.Entry<String, JsonNode> stat = it.next();
+            values.put(stat.getKey(), stat.getValue().asLong());
+        }
+        stale = false;
+        refreshedAt = System.nanoTime();
+    }
+
+    private long get(String name) {
+        if (stale && Thread.currentThread() == taskThread) {
+            refresh();
+        }
+        return values.getOrDefault(name, 0L);
+    }
+
+    private final class NativeCounter implements Counter {
+        private final String name;
+
+        NativeCounter(String name) {
+            this.name = name;
+        }
+
+        @Override
+        public long getCount() {
+            return get(name);
+        }
+
+        @Override
+        public void inc() {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public void inc(long n) {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public void dec() {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public void dec(long n) {
+            throw new UnsupportedOperationException();
+        }
+    }
+}

@@ -1,0 +1,65 @@
+package drey.runtime;
+
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.core.JsonProcessingException;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
+
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The little that the Java side has to know of an operator, read from its specification.
+ *
+ * @param operator the operator's name
+ * @param retention whether state expires: then a batch must not span two ticks of the clock
+ * @param bundles whether the operator holds rows back in mini-batch bundles
+ * @param forwardsTimestamps whether Flink's operator stamps what it emits with the timestamp of the record it came from.
+ *     Operators on KeyedProcessOperator do; bundle, join and window operators emit records without a timestamp
+ * @param timerField the field whose value is the time of the timer that emitted a row, -1 if the operator has no timers
+ */
+record OperatorTraits(
+        String operator,
+        boolean retention,
+        boolean bundles,
+        boolean forwardsTimestamps,
+        int timerField) {
+
+    /** Names of the keyed states that Flink's own operators keep, by native operator. */
+    private static final Map<String, List<String>> STOCK_STATES =
+            Map.of(
+                    "deduplicate",
+                    List.of(
+                            "deduplicate-state",
+                            "waiting-to-emit-on-timer",
+                            "already-emitted-state-boolean"));
+
+    static OperatorTraits of(String spec) {
+        JsonNode json;
+        try {
+            json = new ObjectMapper().readTree(spec);
+        } catch (JsonProcessingException e) {
+            throw new IllegalArgumentException("operator specification is not JSON: " + spec, e);
+        }
+        String operator = json.path("operator").asText();
+        boolean bundles = json.has("miniBatch");
+        return switch (operator) {
+            case "deduplicate" ->
+                    new OperatorTraits(
+                            operator,
+                            json.path("stateTtlMillis").asLong() > 0,
+                            bundles,
+                            !bundles,
+                            json.path("outputInsertOnly").asBoolean()
+                                    ? json.path("rowtimeIndex").asInt(-1)
+                                    : -1);
+            default ->
+                    throw new IllegalArgumentException(
+                            "no native operator is called '" + operator + "'");
+        };
+    }
+
+    /** The keyed states in which a savepoint of Flink's own operator would hold what this one keeps natively. */
+    List<String> stockStates() {
+        return STOCK_STATES.getOrDefault(operator, List.of());
+    }
+}

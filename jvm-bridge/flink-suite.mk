@@ -1,4 +1,5 @@
 # Flink's own published tests with Drey on: make flink-suite CLASSES='DeduplicateITCase @deduplicate' [FLINK=2.2.1]
+#   OPTIONS='drey.batch.rows=1' sets options of Drey.
 #   REWRITE=1 writes what this run did into the baseline. SHARE=1 runs all classes in one virtual machine.
 CLASSES ?= @deduplicate
 # 2.3.0 unless asked otherwise: the one line whose test helpers are all published.
@@ -11,7 +12,7 @@ flink-suite-build: lib need-mvn
 flink-suite: flink-suite-build ## Flink's own tests with Drey on (CLASSES=, FLINK=, REWRITE=1)
 	@"$$JAVA_HOME/bin/java" -cp $(FLINK_SUITE_OUT)/test-classes:$$(cat $(FLINK_SUITE_OUT)/class-path) \
 	  -Ddrey.suite.module=jvm-bridge/flink-suite -Ddrey.suite.out=$(FLINK_SUITE_OUT) -Ddrey.suite.flink=$(FLINK_SUITE_LINE) \
-	  $(if $(REWRITE),-Ddrey.suite.rewrite=true) $(if $(SHARE),-Ddrey.suite.share=true) drey.suite.FlinkSuite $(CLASSES)
+	  $(OPTIONS:%=-D%) $(if $(REWRITE),-Ddrey.suite.rewrite=true) $(if $(SHARE),-Ddrey.suite.share=true) drey.suite.FlinkSuite $(CLASSES)
 
 flink-suite-quick: ## A short selection of flink-suite, for make test
 	@$(MAKE) flink-suite CLASSES=@quick SHARE=1

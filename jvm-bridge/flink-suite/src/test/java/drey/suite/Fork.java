@@ -150,6 +150,13 @@ final class Fork {
         // HarnessSwap instruments Flink's test harness from within.
         command.add("-Djdk.attach.allowAttachSelf=true");
         command.add("-XX:+EnableDynamicAgentLoading");
+        // Plan tests compare EXPLAIN's text with Flink's.
+        command.add("-Ddrey.explain.enabled=false");
+        // Drey's own options, given to the runner, go on to the tests: Flink's tests set none of
+        // them.
+        System.getProperties().stringPropertyNames().stream()
+                .filter(key -> key.startsWith("drey.") && !key.startsWith("drey.suite."))
+                .forEach(key -> command.add("-D" + key + "=" + System.getProperty(key)));
         String log = System.getProperty("drey.suite.log4j");
         if (log != null) {
             command.add("-Dlog4j2.configurationFile=" + log);

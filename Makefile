@@ -30,9 +30,10 @@ need-%:
 
 lib: need-go need-gcc need-jdk ## build the native library
 	@CGO_ENABLED=1 CGO_CFLAGS="-O2 -I$$JAVA_HOME/include -I$$JAVA_HOME/include/linux" go build -tags jni -buildmode=c-shared \
-	  -trimpath -ldflags '-s -w $(if $(EXPORT),-extldflags "-Wl$(comma)--version-script=$(CURDIR)/$(EXPORT)")' -o $(LIB) ./cgo
+	  -trimpath -ldflags '-s -w -X "main.build=@(#)libdrey commit=$(COMMIT);" $(if $(EXPORT),-extldflags "-Wl$(comma)--version-script=$(CURDIR)/$(EXPORT)")' -o $(LIB) ./cgo
 
-comma := ,
+comma  := ,
+COMMIT  = $(or $(shell git describe --always --dirty --abbrev=12 2>/dev/null),unknown)
 
 jar: lib need-mvn ## build the jar for FLINK=2.2.1, the one file that goes into Flink's lib/
 	@$(MVN) -q -pl :drey-flink package -DskipTests

@@ -147,13 +147,14 @@ func drey_panic_for_test(handle C.uint64_t, kind C.int32_t, message **C.char) C.
 
 func panicForTest(kind int) error {
 	var nowhere *int
+	var empty []int
 	switch kind {
 	case 0:
 		panic("for test")
 	case 1:
 		*nowhere = 1
 	case 2:
-		_ = []int{}[len(build)]
+		_ = empty[kind]
 	}
 	return failf(C.DREY_INVALID, "panic for test: kind %d", kind)
 }

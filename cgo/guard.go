@@ -91,7 +91,7 @@ func panicked(r any, label string) *failure {
 	if label != "" {
 		label += ": "
 	}
-	return failf(C.DREY_INTERNAL, "%spanic: %v\n\n%s", label, r, debug.Stack())
+	return failf(C.DREY_INTERNAL, "%spanic: %v\n%s\n%s", label, r, build, debug.Stack())
 }
 
 func statusOf(err error) C.int32_t {

@@ -109,15 +109,16 @@ static char *from_java(JNIEnv *env, jstring string, int64_t *length) {
   return text;
 }
 
-// Throws for a status that is not DREY_OK, and frees the message.
-static void check(JNIEnv *env, int32_t status, char *message) {
+// Throws for a status that is not DREY_OK, and frees the message. It takes the message by address because the call that
+// sets it is an argument too.
+static void check(JNIEnv *env, int32_t status, char **message) {
   if (__builtin_expect(status == DREY_OK, 1)) return;
   jclass class = (*env)->FindClass(env, "drey/jni/NativeException");
   jmethodID init = class == NULL ? NULL : (*env)->GetMethodID(env, class, "<init>", "(ILjava/lang/String;)V");
-  jstring text = init == NULL ? NULL : to_java(env, message == NULL ? "no message" : message);
+  jstring text = init == NULL ? NULL : to_java(env, *message == NULL ? "no message" : *message);
   jobject exception = text == NULL ? NULL : (*env)->NewObject(env, class, init, (jint)status, text);
   if (exception != NULL) (*env)->Throw(env, exception);
-  drey_free(message);
+  drey_free(*message);
 }
 
 static jlong native_open(JNIEnv *env, jclass class, jstring spec, jlongArray input_schemas, jlong output_schema,
@@ -133,7 +134,7 @@ static jlong native_open(JNIEnv *env, jclass class, jstring spec, jlongArray inp
   int32_t status = drey_open(text, length, inputs, n, (struct ArrowSchema *)output_schema, max_parallelism, first_key_group,
                              last_key_group, memory_budget, &handle, &message);
   free(text);
-  check(env, status, message);
+  check(env, status, &message);
   return (jlong)handle;
 }
 
@@ -143,46 +144,46 @@ static jlong native_push(JNIEnv *env, jclass class, jlong handle, jint input, jl
   int64_t pending = 0;
   signals_check();
   if (batch != NULL && batch->release == NULL && batch->private_data == ROW_BATCH_MARK) batch->release = dreyReleaseView;
-  check(env, drey_push((uint64_t)handle, input, batch, processing_time, &pending, &message), message);
+  check(env, drey_push((uint64_t)handle, input, batch, processing_time, &pending, &message), &message);
   return pending;
 }
 
 static jlong native_advance(JNIEnv *env, jclass class, jlong handle, jint event, jlong value) {
   char *message = NULL;
   int64_t pending = 0;
-  check(env, drey_advance((uint64_t)handle, event, value, &pending, &message), message);
+  check(env, drey_advance((uint64_t)handle, event, value, &pending, &message), &message);
   return pending;
 }
 
 static jlong native_flush(JNIEnv *env, jclass class, jlong handle) {
   char *message = NULL;
   int64_t pending = 0;
-  check(env, drey_flush((uint64_t)handle, &pending, &message), message);
+  check(env, drey_flush((uint64_t)handle, &pending, &message), &message);
   return pending;
 }
 
 static jlong native_poll(JNIEnv *env, jclass class, jlong handle, jlong array) {
   char *message = NULL;
   int64_t rows = 0;
-  check(env, drey_poll((uint64_t)handle, (struct ArrowArray *)array, &rows, &message), message);
+  check(env, drey_poll((uint64_t)handle, (struct ArrowArray *)array, &rows, &message), &message);
   return rows;
 }
 
 static jint native_snapshot(JNIEnv *env, jclass class, jlong handle, jint key_group, jlong address, jint capacity) {
   char *message = NULL;
   int64_t written = 0;
-  check(env, drey_snapshot((uint64_t)handle, key_group, (uint8_t *)address, capacity, &written, &message), message);
+  check(env, drey_snapshot((uint64_t)handle, key_group, (uint8_t *)address, capacity, &written, &message), &message);
   return (jint)written;
 }
 
 static void native_restore(JNIEnv *env, jclass class, jlong handle, jint key_group, jlong address, jint length) {
   char *message = NULL;
-  check(env, drey_restore((uint64_t)handle, key_group, (const uint8_t *)address, length, &message), message);
+  check(env, drey_restore((uint64_t)handle, key_group, (const uint8_t *)address, length, &message), &message);
 }
 
 static jstring native_stats(JNIEnv *env, jclass class, jlong handle) {
   char *json = NULL, *message = NULL;
-  check(env, drey_stats((uint64_t)handle, &json, &message), message);
+  check(env, drey_stats((uint64_t)handle, &json, &message), &message);
   jstring string = json == NULL ? NULL : to_java(env, json);
   drey_free(json);
   return string;
@@ -190,12 +191,12 @@ static jstring native_stats(JNIEnv *env, jclass class, jlong handle) {
 
 static void native_close(JNIEnv *env, jclass class, jlong handle) {
   char *message = NULL;
-  check(env, drey_close((uint64_t)handle, &message), message);
+  check(env, drey_close((uint64_t)handle, &message), &message);
 }
 
 static jstring native_live(JNIEnv *env, jclass class) {
   char *text = NULL, *message = NULL;
-  check(env, drey_live(&text, &message), message);
+  check(env, drey_live(&text, &message), &message);
   jstring string = text == NULL ? NULL : to_java(env, text);
   drey_free(text);
   return string;
@@ -203,7 +204,7 @@ static jstring native_live(JNIEnv *env, jclass class) {
 
 static void native_panic_for_test(JNIEnv *env, jclass class, jlong handle, jint kind) {
   char *message = NULL;
-  check(env, drey_panic_for_test((uint64_t)handle, kind, &message), message);
+  check(env, drey_panic_for_test((uint64_t)handle, kind, &message), &message);
 }
 
 static jint native_bind(JNIEnv *env, jclass class, jclass target);

@@ -11,5 +11,6 @@ package main
 
 func main() {}
 
-// build is what the library says of itself: set at link time, found by the host in the file's bytes before it is loaded.
-var build = "@(#)libdrey commit=unknown;"
+// build is what the library says of itself, "@(#)libdrey commit=...;": set at link time (-X main.build=...), found by the
+// host in the file's bytes before it is loaded, and part of every panic's message.
+var build string

@@ -3,6 +3,7 @@ package drey.plan;
 import drey.runtime.BatchOptions;
 import drey.runtime.NativeOperatorFactory;
 
+import org.apache.flink.api.common.typeinfo.TypeInformation;
 import org.apache.flink.api.dag.Transformation;
 import org.apache.flink.configuration.ConfigOption;
 import org.apache.flink.configuration.ReadableConfig;
@@ -18,7 +19,6 @@ import org.apache.flink.table.planner.plan.nodes.exec.ExecNodeGraph;
 import org.apache.flink.table.planner.plan.nodes.exec.serde.CompiledPlanSerdeUtil;
 import org.apache.flink.table.planner.plan.nodes.exec.serde.SerdeContext;
 import org.apache.flink.table.runtime.typeutils.InternalTypeInfo;
-import org.apache.flink.table.types.logical.LogicalType;
 import org.apache.flink.table.types.logical.RowType;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -205,9 +205,14 @@ final class Acceleration {
                 : (StreamOperatorFactory<RowData>) factory;
     }
 
-    private static Optional<String> typeMismatch(String what, Object actual, RowType expected) {
-        LogicalType type = actual instanceof InternalTypeInfo<?> info ? info.toLogicalType() : null;
-        return expected.equals(type) ? Optional.empty() : Optional.of(what + " type " + actual);
+    /** Names and nullability may differ between the plan and what was made of it (after a union); the form may not. */
+    private static Optional<String> typeMismatch(
+            String what, TypeInformation<?> actual, RowType expected) {
+        return actual instanceof InternalTypeInfo<?> info
+                        && info.toLogicalType() instanceof RowType row
+                        && RowTypes.sameForm(row, expected)
+                ? Optional.empty()
+                : Optional.of(what + " type " + actual + ", planned was " + expected);
     }
 
     /** The options of a node: those kept with it in a compiled plan win over the job's. */

@@ -1,5 +1,7 @@
 package drey.plan;
 
+import static org.apache.flink.table.types.logical.utils.LogicalTypeCasts.supportsAvoidingCast;
+
 import org.apache.flink.table.api.TableException;
 import org.apache.flink.table.types.logical.LogicalType;
 import org.apache.flink.table.types.logical.RowType;
@@ -36,6 +38,21 @@ final class RowTypes {
             }
         }
         return Optional.empty();
+    }
+
+    /** Whether rows of both types have the same bytes: names don't matter, nor does what may be null. */
+    static boolean sameForm(RowType a, RowType b) {
+        if (a.getFieldCount() != b.getFieldCount()) {
+            return false;
+        }
+        for (int i = 0; i < a.getFieldCount(); i++) {
+            LogicalType left = a.getTypeAt(i).copy(true);
+            LogicalType right = b.getTypeAt(i).copy(true);
+            if (!supportsAvoidingCast(left, right) || !supportsAvoidingCast(right, left)) {
+                return false;
+            }
+        }
+        return true;
     }
 
     private static boolean hasBinaryForm(LogicalType type) {

@@ -1,0 +1,187 @@
+package drey.it.planner;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import drey.plan.Plans;
+
+import org.apache.flink.api.dag.Transformation;
+import org.apache.flink.runtime.jobgraph.JobEdge;
+import org.apache.flink.runtime.jobgraph.JobGraph;
+import org.apache.flink.runtime.jobgraph.JobVertex;
+import org.apache.flink.streaming.api.graph.StreamGraph;
+import org.apache.flink.table.api.TableEnvironment;
+import org.apache.flink.table.api.internal.TableEnvironmentImpl;
+import org.apache.flink.table.planner.delegation.PlannerBase;
+import org.apache.flink.table.planner.plan.nodes.exec.ExecNodeContext;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+
+/**
+ * A job that runs natively is, to Flink and to a savepoint, the job that stock Flink would have made: the same vertices
+ * with the same operators, IDs, uids, names, parallelism and edges.
+ */
+class JobGraphIdentityTest {
+
+    private static final String LAST = Plans.deduplicate("auction, bidder", "ts DESC");
+    private static final String FIRST = Plans.deduplicate("auction, bidder", "ts ASC");
+    private static final String ARRIVED_LAST = Plans.deduplicate("auction, bidder", "pt DESC");
+
+    /** Each a set of INSERT statements, and how many of its nodes run natively. */
+    record Program(String name, int natives, String... inserts) {
+        @Override
+        public String toString() {
+            return name;
+        }
+    }
+
+    private static final List<Program> PROGRAMS =
+            List.of(
+                    new Program("keep-last", 1, "INSERT INTO upserts " + LAST),
+                    new Program("keep-first", 1, "INSERT INTO upserts " + FIRST),
+                    new Program(
+                            "between stock operators",
+                            1,
+                            "INSERT INTO upserts SELECT auction, bidder, SUM(price) FROM ("
+                                    + LAST
+                                    + ") GROUP BY auction, bidder"),
+                    new Program(
+                            "both sides of a join",
+                            2,
+                            "INSERT INTO upserts SELECT a.auction, a.bidder, b.price FROM ("
+                                    + LAST
+                                    + ") a JOIN ("
+                                    + ARRIVED_LAST
+                                    + ") b ON a.auction = b.auction AND a.bidder = b.bidder"),
+                    new Program(
+                            "shared by two sinks",
+                            2,
+                            "INSERT INTO upserts " + LAST,
+                            "INSERT INTO retracts " + LAST,
+                            "INSERT INTO retracts " + FIRST));
+
+    static Stream<Object[]> programs() {
+        List<Object[]> all = new ArrayList<>();
+        for (Program program : PROGRAMS) {
+            for (String uids : List.of("ALWAYS", "PLAN_ONLY", "DISABLED")) {
+                for (boolean bundles : new boolean[] {false, true}) {
+                    all.add(new Object[] {program, uids, bundles});
+                }
+            }
+        }
+        return all.stream();
+    }
+
+    @ParameterizedTest(name = "{0}, uids {1}, mini-batch {2}")
+    @MethodSource("programs")
+    void translatedJobIsStocks(Program program, String uids, boolean bundles) {
+        List<String> stock = describe(translate(program, uids, bundles, "false", 0));
+        List<String> ours = describe(translate(program, uids, bundles, "true", program.natives()));
+
+        assertThat(stock).isNotEmpty();
+        assertThat(ours).isEqualTo(stock);
+    }
+
+    @ParameterizedTest(name = "{0}, uids {1}, mini-batch {2}")
+    @MethodSource("programs")
+    void compiledJobIsStocks(Program program, String uids, boolean bundles) {
+        List<String> stock = describe(translateCompiled(program, uids, bundles, "false", 0));
+        List<String> ours =
+                describe(translateCompiled(program, uids, bundles, "true", program.natives()));
+
+        assertThat(stock).isNotEmpty();
+        assertThat(ours).isEqualTo(stock);
+        if (!uids.equals("DISABLED")) {
+            assertThat(String.join("\n", ours)).contains("_deduplicate");
+        }
+    }
+
+    private static TableEnvironment environment(String uids, boolean bundles, String enabled) {
+        // Uids and names carry the node's number, which counts up through the life of a process.
+        ExecNodeContext.resetIdCounter();
+        return Plans.environment(
+                "drey.enabled",
+                enabled,
+                "table.exec.uid.generation",
+                uids,
+                "parallelism.default",
+                "3",
+                "table.exec.mini-batch.enabled",
+                Boolean.toString(bundles),
+                "table.exec.mini-batch.size",
+                "100",
+                "table.exec.mini-batch.allow-latency",
+                "1 s");
+    }
+
+    private static JobGraph translate(
+            Program program, String uids, boolean bundles, String enabled, int natives) {
+        TableEnvironment env = environment(uids, bundles, enabled);
+        return jobGraph(env, Plans.translate(env, program.inserts()), natives);
+    }
+
+    private static JobGraph translateCompiled(
+            Program program, String uids, boolean bundles, String enabled, int natives) {
+        TableEnvironment env = environment(uids, bundles, enabled);
+        var set = env.createStatementSet();
+        for (String insert : program.inserts()) {
+            set.addInsertSql(insert);
+        }
+        String plan = set.compilePlan().asJsonString();
+        return jobGraph(env, Plans.translate(env, Plans.load(env, plan)), natives);
+    }
+
+    private static JobGraph jobGraph(
+            TableEnvironment env, List<Transformation<?>> roots, int natives) {
+        assertThat(Plans.nativeOnes(roots)).hasSize(natives);
+        StreamGraph graph =
+                (StreamGraph)
+                        ((PlannerBase) ((TableEnvironmentImpl) env).getPlanner())
+                                .getExecEnv()
+                                .generateStreamGraph(roots);
+        return graph.getJobGraph();
+    }
+
+    /** Everything of a job graph but what is inside its operators. */
+    private static List<String> describe(JobGraph graph) {
+        List<String> lines = new ArrayList<>();
+        for (JobVertex vertex : graph.getVerticesSortedTopologicallyFromSources()) {
+            lines.add(
+                    String.join(
+                            " | ",
+                            vertex.getID().toString(),
+                            vertex.getName(),
+                            "" + vertex.getParallelism(),
+                            "" + vertex.getMaxParallelism(),
+                            vertex.getInvokableClassName(),
+                            vertex.getOperatorPrettyName() + ""));
+            vertex.getOperatorIDs()
+                    .forEach(
+                            id ->
+                                    lines.add(
+                                            "  operator "
+                                                    + id.getGeneratedOperatorID()
+                                                    + " "
+                                                    + id.getUserDefinedOperatorID()
+                                                    + " "
+                                                    + id.getUserDefinedOperatorName()
+                                                    + " "
+                                                    + id.getUserDefinedOperatorUid()));
+            for (JobEdge edge : vertex.getInputs()) {
+                lines.add(
+                        "  from "
+                                + edge.getSource().getProducer().getID()
+                                + " "
+                                + edge.getShipStrategyName()
+                                + " "
+                                + edge.getDistributionPattern()
+                                + " "
+                                + edge.getSource().getResultType());
+            }
+        }
+        return lines;
+    }
+}

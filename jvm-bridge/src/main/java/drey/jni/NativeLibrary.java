@@ -183,7 +183,7 @@ public final class NativeLibrary {
         }
         if (message.contains("GLIBC_")) {
             return "the C library of this system is older than the one the native library was built"
-                       + " with. The linker says: "
+                    + " with. The linker says: "
                     + message;
         }
         return "the native library can't be loaded: " + message;

@@ -51,13 +51,13 @@ final class Platform {
         if (isMapped(mapped, "ld-musl") || isMapped(mapped, "libc.musl")) {
             throw new Unavailable(
                     "this JVM runs on musl (Alpine), the native library needs glibc: use an image"
-                        + " based on Debian or Ubuntu");
+                            + " based on Debian or Ubuntu");
         }
         if (isMapped(mapped, "libdrey.so")) {
             throw new Unavailable(
                     "libdrey.so is already in this process, but the system property that says who"
-                        + " loaded it is gone (has something called System.setProperties?); a"
-                        + " second copy would be a second Go runtime");
+                            + " loaded it is gone (has something called System.setProperties?); a"
+                            + " second copy would be a second Go runtime");
         }
     }
 

@@ -58,7 +58,7 @@ test-invariants: need-go need-gcc $(TALLY) ## Go tests with internal checks swit
 	@$(TALLY) go test-invariants -tags invariants $(PACKAGES)
 
 test-purego: need-go need-gcc $(TALLY) ## Go tests without assembly
-	@$(TALLY) go test-purego -tags purego $$(go list ./simd/... ./rowstate/... ./native/... | grep -v /internal/lint)
+	@$(TALLY) go test-purego -tags purego $(PACKAGES)
 
 test-race: need-go need-gcc $(TALLY) ## Go tests under the race detector
 	@$(TALLY) go test-race -race -short $(PACKAGES)

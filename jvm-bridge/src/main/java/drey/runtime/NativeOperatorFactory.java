@@ -62,7 +62,8 @@ public final class NativeOperatorFactory extends AbstractStreamOperatorFactory<R
     }
 
     @Override
-    public <T extends StreamOperator<RowData>> T createStreamOperator(StreamOperatorParameters<RowData> parameters) {
+    public <T extends StreamOperator<RowData>> T createStreamOperator(
+            StreamOperatorParameters<RowData> parameters) {
         return stock.createStreamOperator(parameters);
     }
 

@@ -330,8 +330,8 @@ class DeduplicateTranslatorTest {
         TableEnvironment env = Plans.environment();
         String sql =
                 "SELECT k, price FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY pt"
-                    + " DESC) AS rn FROM (SELECT ROW(auction, bidder) AS k, price, pt FROM bid))"
-                    + " WHERE rn = 1";
+                        + " DESC) AS rn FROM (SELECT ROW(auction, bidder) AS k, price, pt FROM bid))"
+                        + " WHERE rn = 1";
 
         assertThat(Plans.section(env.explainSql(sql)))
                 .singleElement()

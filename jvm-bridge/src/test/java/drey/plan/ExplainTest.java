@@ -29,7 +29,7 @@ class ExplainTest {
         assertThat(Plans.section(Plans.environment().explainSql(sql)))
                 .containsExactly(
                         "GroupAggregate(groupBy=[auction], select=[auction, COUNT_RETRACT(*) AS"
-                            + " EXPR$1]): flink: no native operator for StreamExecGroupAggregate",
+                                + " EXPR$1]): flink: no native operator for StreamExecGroupAggregate",
                         DESCRIPTION + ": native");
     }
 

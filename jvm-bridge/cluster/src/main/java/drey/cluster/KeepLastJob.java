@@ -43,7 +43,7 @@ public final class KeepLastJob {
         tables.toChangelogStream(
                         tables.sqlQuery(
                                 "SELECT k, id, v FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k"
-                                    + " ORDER BY ts DESC) AS n FROM events) WHERE n = 1"))
+                                        + " ORDER BY ts DESC) AS n FROM events) WHERE n = 1"))
                 .map((MapFunction<Row, String>) Row::toString)
                 .sinkTo(
                         FileSink.forRowFormat(new Path(args[3]), new SimpleStringEncoder<String>())

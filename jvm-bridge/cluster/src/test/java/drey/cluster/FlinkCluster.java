@@ -108,7 +108,7 @@ final class FlinkCluster implements AutoCloseable {
                         + rpcPort
                         + "}, memory: {process: {size: 1600m}}}",
                 "taskmanager: {bind-host: 127.0.0.1, host: 127.0.0.1, numberOfTaskSlots: 1, memory:"
-                    + " {process: {size: 1728m}}}",
+                        + " {process: {size: 1728m}}}",
                 "parallelism: {default: 1}",
                 "rest: {address: 127.0.0.1, bind-address: 127.0.0.1, port: " + restPort + "}",
                 "execution: {checkpointing: {interval: 500 ms, dir: 'file://"

@@ -1,0 +1,146 @@
+package rowstate
+
+import (
+	"errors"
+	"math/rand/v2"
+	"testing"
+
+	"drey/rowstate/invariants"
+)
+
+const invariantsOn = invariants.Enabled
+
+func TestSizeClasses(t *testing.T) {
+	last := 0
+	for n := 1; n <= 1<<20; n++ {
+		class, size := classOf(n)
+		if size < int64(n) || size%8 != 0 || class < last || class > last+1 || class >= classCount || classSize(class) != size {
+			t.Fatalf("%d bytes: class %d after %d, size %d, class size %d", n, class, last, size, classSize(class))
+		}
+		if n > 64 && size > int64(n)+int64(n)/8+8 {
+			t.Fatalf("%d bytes take %d", n, size)
+		}
+		last = class
+	}
+	if class, size := classOf(1 << 34); class >= classCount || size != 1<<34 {
+		t.Fatal(class, size)
+	}
+}
+
+// TestArenaAgainstModel allocates and frees at random and checks that blocks never overlap and keep their bytes.
+func TestArenaAgainstModel(t *testing.T) {
+	budget := NewBudget(0)
+	a := NewArena(budget, "rows")
+	defer a.Close()
+	rng := rand.New(rand.NewPCG(1, 1))
+	type block struct {
+		ref  Ref
+		n    int
+		fill byte
+	}
+	var blocks []block
+	live := int64(0)
+	for range 20000 {
+		if len(blocks) > 0 && rng.IntN(100) < 45 {
+			i := rng.IntN(len(blocks))
+			b := blocks[i]
+			for _, x := range a.Bytes(b.ref, b.n) {
+				if x != b.fill {
+					t.Fatalf("block of %d bytes at %d has %#x, want %#x", b.n, b.ref, x, b.fill)
+				}
+			}
+			a.Free(b.ref, b.n)
+			live -= int64(b.n)
+			blocks[i] = blocks[len(blocks)-1]
+			blocks = blocks[:len(blocks)-1]
+			continue
+		}
+		b := block{n: 1 + rng.IntN(1+rng.IntN(2000)), fill: byte(rng.Uint32())}
+		b.ref = a.Alloc(b.n)
+		for i := range a.Bytes(b.ref, b.n) {
+			a.Bytes(b.ref, b.n)[i] = b.fill
+		}
+		live += int64(b.n)
+		blocks = append(blocks, b)
+	}
+	s := a.Stats()
+	if s.Live != live || s.Held < live || s.Held+s.Idle+s.Unused+firstRef*refUnit != budget.Used() {
+		t.Fatalf("stats %+v, live %d, budget %d", s, live, budget.Used())
+	}
+	a.Close()
+	a.Close()
+	if budget.Used() != 0 || budget.ByPurpose()["rows"] != 0 {
+		t.Fatal("memory left after Close")
+	}
+}
+
+func TestArenaReserve(t *testing.T) {
+	budget := NewBudget(1 << 20)
+	a := NewArena(budget, "rows")
+	defer a.Close()
+	rng := rand.New(rand.NewPCG(1, 2))
+	for {
+		var sizes []int
+		total := int64(0)
+		for range 50 {
+			n := 8 * (1 + rng.IntN(60))
+			sizes = append(sizes, n)
+			total += int64(n)
+		}
+		if err := a.Reserve(total); err != nil {
+			var over *BudgetError
+			if !errors.As(err, &over) || over.Purpose != "rows" {
+				t.Fatal(err)
+			}
+			break
+		}
+		used := budget.Used()
+		for _, n := range sizes {
+			a.Alloc(n)
+		}
+		if budget.Used() != used {
+			t.Fatal("an allocation after Reserve took more memory")
+		}
+	}
+	if budget.Used() < 900<<10 || budget.Used() > budget.Limit() {
+		t.Fatalf("%d bytes used", budget.Used())
+	}
+	if err := a.Reserve(64); err == nil {
+		for range 100 {
+			a.Alloc(8)
+		}
+	}
+	defer func() {
+		if _, ok := recover().(*BudgetError); !ok {
+			t.Fatal("no budget error")
+		}
+	}()
+	for {
+		a.Alloc(4096)
+	}
+}
+
+func TestUseAfterFreeIsCaught(t *testing.T) {
+	if !invariants.Enabled {
+		t.Skip("needs -tags invariants")
+	}
+	caught := func(name string, f func(a *Arena, r Ref)) {
+		a := NewArena(NewBudget(0), "rows")
+		defer a.Close()
+		r := a.Alloc(64)
+		bytes := a.Bytes(r, 64)
+		a.Free(r, 64)
+		defer func() {
+			if recover() == nil {
+				t.Errorf("%s was not caught", name)
+			}
+		}()
+		if name == "write" {
+			bytes[40] = 1
+		}
+		f(a, r)
+	}
+	caught("read", func(a *Arena, r Ref) { a.Bytes(r, 64) })
+	caught("double free", func(a *Arena, r Ref) { a.Free(r, 64) })
+	caught("write", func(a *Arena, r Ref) { a.Alloc(64) })
+}

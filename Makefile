@@ -11,7 +11,7 @@ FUZZTIME    ?= 30s
 JAVA_HOME   ?= $(shell javac=$$(command -v javac) && dirname "$$(dirname "$$(readlink -f "$$javac")")")
 export JAVA_HOME
 
-MVN    := mvn -B -ntp -f jvm-bridge/parent/pom.xml -Dflink.version=$(FLINK)
+MVN    := .ci/mvn -f jvm-bridge/parent/pom.xml -Dflink.version=$(FLINK)
 TALLY  := .ci/bin/tally
 LIB    := cgo/build/linux-amd64/libdrey.so
 JAR     = jvm-bridge/target/flink-$(FLINK)/drey-flink-0.1.0-SNAPSHOT.jar

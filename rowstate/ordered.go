@@ -1,0 +1,237 @@
+package rowstate
+
+import (
+	"bytes"
+	"encoding/binary"
+	"iter"
+	"unsafe"
+)
+
+// OrderedSet is the handle of one order-statistic set: 16 bytes that its owner keeps, usually inside a table's value, where
+// SetIn finds it. The zero handle is the empty set. All work on it is done by the Ordered that it belongs to.
+type OrderedSet struct {
+	root  Ref
+	count uint32
+	level uint8 // 0: the root is a leaf
+	small uint8 // capacity of a root leaf that is not full-sized yet, or 0
+	_     [6]byte
+}
+
+// SetSize is the number of bytes of a handle.
+const SetSize = int(unsafe.Sizeof(OrderedSet{}))
+
+// SetIn is the handle in the first SetSize bytes of a table's value, which must be at a multiple of 8 of it.
+func SetIn(value []byte) *OrderedSet {
+	// A table's value is outside the Go heap and 8-aligned; it stays in place as long as its entry.
+	_ = value[SetSize-1]
+	return (*OrderedSet)(unsafe.Pointer(unsafe.SliceData(value)))
+}
+
+// Len is the number of elements.
+func (s *OrderedSet) Len() int { return int(s.count) }
+
+// Ordered keeps any number of order-statistic sets in one arena. An element is a non-zero number of the owner's, usually
+// the Ref of a row, and has a key, in bytes.Compare order, which must not change while the element is in a set. No two
+// elements of one set have equal keys: who needs ties in arrival order ends the key with a sequence number.
+//
+// A set of up to 4, 8, 16 or 32 elements is one array of that capacity. A larger one is a B+ tree of such arrays, whose inner
+// nodes know the number of elements below, hence ranks. With every element or subtree a node keeps the first 8 bytes of
+// its (first) key, so that most comparisons stay in the node:
+//
+//	node: count (2) | unused (6) | prefixes, 8 bytes each | refs, 4 bytes each [ | children | counts, 4 bytes each ]
+type Ordered struct {
+	arena *Arena
+	key   func(element uint32) []byte
+}
+
+const (
+	nodeCap   = 32
+	smallCap  = 4
+	leafBytes = 8 + nodeCap*12
+	nodeBytes = 8 + nodeCap*20
+	mergeAt   = nodeCap * 3 / 4 // neighbours of together so many become one
+	maxLevel  = 8
+)
+
+// InsertBytes is what one insertion may take of the arena at most: enough for Arena.Reserve.
+const InsertBytes = maxLevel * (nodeBytes + leafBytes)
+
+// NewOrdered returns a keeper of sets whose nodes live in the arena. key gives the key of an element.
+func NewOrdered(arena *Arena, key func(element uint32) []byte) *Ordered {
+	return &Ordered{arena: arena, key: key}
+}
+
+// node is the decoded address of a node; its arrays have room for nodeCap elements, or less in a small root.
+type node struct {
+	p   unsafe.Pointer
+	cap uintptr
+}
+
+func (o *Ordered) node(r Ref, capacity int) node {
+	return node{unsafe.Add(o.arena.base, uintptr(r)*refUnit), uintptr(capacity)}
+}
+
+func (n node) count() int     { return int(*(*uint16)(n.p)) }
+func (n node) setCount(c int) { *(*uint16)(n.p) = uint16(c) }
+func (n node) prefixes() []uint64 {
+	return unsafe.Slice((*uint64)(unsafe.Add(n.p, 8)), n.cap)
+}
+func (n node) words(i uintptr) []uint32 {
+	return unsafe.Slice((*uint32)(unsafe.Add(n.p, 8+n.cap*(8+4*i))), n.cap)
+}
+func (n node) refs() []uint32     { return n.words(0) }
+func (n node) children() []uint32 { return n.words(1) }
+func (n node) counts() []uint32   { return n.words(2) }
+
+func (o *Ordered) rootOf(s *OrderedSet) node {
+	if s.small > 0 {
+		return o.node(s.root, int(s.small))
+	}
+	return o.node(s.root, nodeCap)
+}
+
+func prefixOf(key []byte) uint64 {
+	if len(key) >= 8 {
+		return binary.BigEndian.Uint64(key)
+	}
+	var padded [8]byte
+	copy(padded[:], key)
+	return binary.BigEndian.Uint64(padded[:])
+}
+
+// before is the number of elements (or subtrees, by their first elements) of the node whose keys are less than key, and
+// whether the next one's is equal.
+func (o *Ordered) before(n node, prefix uint64, key []byte) (at int, equal bool) {
+	prefixes, refs := n.prefixes(), n.refs()
+	low, high := 0, n.count()
+	for low < high {
+		middle := int(uint(low+high) / 2)
+		p := prefixes[middle]
+		if p == prefix {
+			switch bytes.Compare(o.key(refs[middle]), key) {
+			case 0:
+				return middle, true
+			case -1:
+				low = middle + 1
+			default:
+				high = middle
+			}
+		} else if p < prefix {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	return low, false
+}
+
+// child is the subtree of an inner node that the key belongs to.
+func (o *Ordered) child(n node, prefix uint64, key []byte) int {
+	at, equal := o.before(n, prefix, key)
+	if equal || at == 0 {
+		return at
+	}
+	return at - 1
+}
+
+// childNode is child i of an inner node; nodes below the root are never small.
+func (o *Ordered) childNode(n node, i int) node { return o.node(Ref(n.children()[i]), nodeCap) }
+
+// Rank is the number of elements with a key less than the given one, and whether one has an equal key.
+func (o *Ordered) Rank(s *OrderedSet, key []byte) (rank int, found bool) {
+	if s.count == 0 {
+		return 0, false
+	}
+	prefix := prefixOf(key)
+	n := o.rootOf(s)
+	for level := s.level; level > 0; level-- {
+		i := o.child(n, prefix, key)
+		for _, c := range n.counts()[:i] {
+			rank += int(c)
+		}
+		n = o.childNode(n, i)
+	}
+	at, found := o.before(n, prefix, key)
+	return rank + at, found
+}
+
+// Find returns the element with that key, or 0.
+func (o *Ordered) Find(s *OrderedSet, key []byte) uint32 {
+	if s.count == 0 {
+		return 0
+	}
+	prefix := prefixOf(key)
+	n := o.rootOf(s)
+	for level := s.level; level > 0; level-- {
+		n = o.childNode(n, o.child(n, prefix, key))
+	}
+	if at, found := o.before(n, prefix, key); found {
+		return n.refs()[at]
+	}
+	return 0
+}
+
+// At is the element at a position, counted from 0.
+func (o *Ordered) At(s *OrderedSet, position int) uint32 {
+	if uint(position) >= uint(s.count) {
+		panic("rowstate: position outside an ordered set")
+	}
+	n, at := o.leafAt(s, position)
+	return n.refs()[at]
+}
+
+// leafAt is the leaf that holds a position, and where in it.
+func (o *Ordered) leafAt(s *OrderedSet, position int) (node, int) {
+	n := o.rootOf(s)
+	for level := s.level; level > 0; level-- {
+		i := 0
+		for counts := n.counts(); position >= int(counts[i]); i++ {
+			position -= int(counts[i])
+		}
+		n = o.childNode(n, i)
+	}
+	return n, position
+}
+
+// From visits the elements in order, beginning with the one at a position. The set must not change meanwhile.
+func (o *Ordered) From(s *OrderedSet, position int) iter.Seq2[int, uint32] {
+	return func(yield func(int, uint32) bool) {
+		for position < int(s.count) {
+			n, at := o.leafAt(s, position)
+			for _, element := range n.refs()[at:n.count()] {
+				if !yield(position, element) {
+					return
+				}
+				position++
+			}
+		}
+	}
+}
+
+// Clear empties the set and frees its nodes. The elements are the owner's to free.
+func (o *Ordered) Clear(s *OrderedSet) {
+	if s.count > 0 {
+		o.clear(s.root, int(s.level), int(s.small))
+	}
+	*s = OrderedSet{}
+}
+
+func (o *Ordered) clear(r Ref, level, small int) {
+	n := o.node(r, nodeCap)
+	if level > 0 {
+		for _, child := range n.children()[:n.count()] {
+			o.clear(Ref(child), level-1, 0)
+		}
+	}
+	o.arena.Free(r, sizeOfNode(level, small))
+}
+
+func sizeOfNode(level, small int) int {
+	switch {
+	case small > 0:
+		return 8 + small*12
+	case level == 0:
+		return leafBytes
+	}
+	return nodeBytes
+}

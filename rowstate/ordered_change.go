@@ -1,0 +1,241 @@
+package rowstate
+
+// Insert adds an element, unless the set has one with the same key. It returns the position of the new, or of that,
+// element.
+func (o *Ordered) Insert(s *OrderedSet, element uint32) (position int, added bool) {
+	key := o.key(element)
+	c := change{o: o, key: key, prefix: prefixOf(key), element: element}
+	if s.count == 0 {
+		*s = OrderedSet{root: o.arena.Alloc(sizeOfNode(0, smallCap)), small: smallCap}
+		o.rootOf(s).setCount(0)
+	} else if s.small > 0 && s.count == uint32(s.small) {
+		o.enlarge(s)
+	}
+	split := c.insert(o.rootOf(s), int(s.level))
+	if split != 0 {
+		// The root was split: a new one has both halves.
+		root := o.arena.Alloc(nodeBytes)
+		n := o.node(root, nodeCap)
+		n.setCount(2)
+		n.children()[0], n.children()[1] = uint32(s.root), uint32(split)
+		s.root, s.level = root, s.level+1
+		o.refresh(n, 0, int(s.level)-1)
+		o.refresh(n, 1, int(s.level)-1)
+	}
+	if c.done {
+		s.count++
+	}
+	return c.position, c.done
+}
+
+// Delete takes the element with that key out. It returns the element, or 0, and the position it had.
+func (o *Ordered) Delete(s *OrderedSet, key []byte) (position int, element uint32) {
+	if s.count == 0 {
+		return 0, 0
+	}
+	c := change{o: o, key: key, prefix: prefixOf(key)}
+	c.remove(o.rootOf(s), int(s.level))
+	if !c.done {
+		return c.position, 0
+	}
+	s.count--
+	for s.level > 0 && o.rootOf(s).count() == 1 {
+		old := s.root
+		s.root = Ref(o.rootOf(s).children()[0])
+		o.arena.Free(old, nodeBytes)
+		s.level--
+	}
+	if s.count == 0 {
+		o.arena.Free(s.root, sizeOfNode(0, int(s.small)))
+		*s = OrderedSet{}
+	}
+	return c.position, c.element
+}
+
+// DeleteAt takes the element at a position out and returns it.
+func (o *Ordered) DeleteAt(s *OrderedSet, position int) uint32 {
+	element := o.At(s, position)
+	o.Delete(s, o.key(element))
+	return element
+}
+
+// enlarge doubles the capacity of a small root.
+func (o *Ordered) enlarge(s *OrderedSet) {
+	small := int(s.small)
+	capacity := 2 * small
+	old := o.rootOf(s)
+	root := o.arena.Alloc(8 + capacity*12)
+	n := o.node(root, capacity)
+	n.setCount(old.count())
+	copy(n.prefixes(), old.prefixes())
+	copy(n.refs(), old.refs())
+	o.arena.Free(s.root, sizeOfNode(0, small))
+	s.root, s.small = root, uint8(capacity)
+	if capacity == nodeCap {
+		s.small = 0
+	}
+}
+
+// change is one insertion or deletion on its way down and back up.
+type change struct {
+	o        *Ordered
+	key      []byte
+	prefix   uint64
+	element  uint32
+	position int
+	done     bool
+}
+
+// insert adds the element below n. If n was split it returns the new right neighbour.
+func (c *change) insert(n node, level int) (split Ref) {
+	if level == 0 {
+		at, equal := c.o.before(n, c.prefix, c.key)
+		c.position += at
+		if equal {
+			return 0
+		}
+		c.done = true
+		right := Ref(0)
+		if n.count() == nodeCap {
+			right, n, at = c.o.splitFor(n, 0, at)
+		}
+		open(n, at, 0)
+		n.prefixes()[at], n.refs()[at] = c.prefix, c.element
+		return right
+	}
+	i := c.o.child(n, c.prefix, c.key)
+	for _, count := range n.counts()[:i] {
+		c.position += int(count)
+	}
+	below := c.insert(c.o.childNode(n, i), level-1)
+	if !c.done {
+		return 0
+	}
+	c.o.refresh(n, i, level-1)
+	if below == 0 {
+		return 0
+	}
+	right, at := Ref(0), i+1
+	if n.count() == nodeCap {
+		right, n, at = c.o.splitFor(n, level, at)
+	}
+	open(n, at, level)
+	n.children()[at] = uint32(below)
+	c.o.refresh(n, at, level-1)
+	return right
+}
+
+// splitFor moves the upper half of a full node to a new right neighbour and says where position at is now. Appending at
+// the end leaves the left node full, so that elements that arrive in order fill their nodes.
+func (o *Ordered) splitFor(n node, level, at int) (right Ref, into node, position int) {
+	right = o.arena.Alloc(sizeOfNode(level, 0))
+	r := o.node(right, nodeCap)
+	keep := nodeCap / 2
+	if at == nodeCap {
+		keep = nodeCap - 1
+	}
+	r.setCount(nodeCap - keep)
+	copy(r.prefixes(), n.prefixes()[keep:])
+	copy(r.refs(), n.refs()[keep:])
+	if level > 0 {
+		copy(r.children(), n.children()[keep:])
+		copy(r.counts(), n.counts()[keep:])
+	}
+	n.setCount(keep)
+	if at > keep {
+		return right, r, at - keep
+	}
+	return right, n, at
+}
+
+// open makes room for one more at a position.
+func open(n node, at, level int) {
+	count := n.count()
+	copy(n.prefixes()[at+1:count+1], n.prefixes()[at:count])
+	copy(n.refs()[at+1:count+1], n.refs()[at:count])
+	if level > 0 {
+		copy(n.children()[at+1:count+1], n.children()[at:count])
+		copy(n.counts()[at+1:count+1], n.counts()[at:count])
+	}
+	n.setCount(count + 1)
+}
+
+// shut closes the gap at a position.
+func shut(n node, at, level int) {
+	count := n.count()
+	copy(n.prefixes()[at:count-1], n.prefixes()[at+1:count])
+	copy(n.refs()[at:count-1], n.refs()[at+1:count])
+	if level > 0 {
+		copy(n.children()[at:count-1], n.children()[at+1:count])
+		copy(n.counts()[at:count-1], n.counts()[at+1:count])
+	}
+	n.setCount(count - 1)
+}
+
+// refresh copies what an inner node keeps of its child i, of the given level, from there.
+func (o *Ordered) refresh(n node, i, level int) {
+	child := o.childNode(n, i)
+	n.prefixes()[i], n.refs()[i] = child.prefixes()[0], child.refs()[0]
+	total := uint32(child.count())
+	if level > 0 {
+		total = 0
+		for _, count := range child.counts()[:child.count()] {
+			total += count
+		}
+	}
+	n.counts()[i] = total
+}
+
+// remove takes the element out below n.
+func (c *change) remove(n node, level int) {
+	if level == 0 {
+		at, equal := c.o.before(n, c.prefix, c.key)
+		c.position += at
+		if equal {
+			c.done = true
+			c.element = n.refs()[at]
+			shut(n, at, 0)
+		}
+		return
+	}
+	i := c.o.child(n, c.prefix, c.key)
+	for _, count := range n.counts()[:i] {
+		c.position += int(count)
+	}
+	c.remove(c.o.childNode(n, i), level-1)
+	if c.done {
+		c.o.repair(n, i, level-1)
+	}
+}
+
+// repair brings an inner node up to date after its child i, of the given level, lost an element: an empty child goes, a
+// small one joins a neighbour.
+func (o *Ordered) repair(n node, i, level int) {
+	child := o.childNode(n, i)
+	if child.count() == 0 {
+		o.arena.Free(Ref(n.children()[i]), sizeOfNode(level, 0))
+		shut(n, i, level+1)
+		return
+	}
+	o.refresh(n, i, level)
+	left := i
+	switch {
+	case i+1 < n.count() && child.count()+o.childNode(n, i+1).count() <= mergeAt:
+	case i > 0 && child.count()+o.childNode(n, i-1).count() <= mergeAt:
+		left = i - 1
+	default:
+		return
+	}
+	a, b := o.childNode(n, left), o.childNode(n, left+1)
+	from, count := a.count(), b.count()
+	copy(a.prefixes()[from:], b.prefixes()[:count])
+	copy(a.refs()[from:], b.refs()[:count])
+	if level > 0 {
+		copy(a.children()[from:], b.children()[:count])
+		copy(a.counts()[from:], b.counts()[:count])
+	}
+	a.setCount(from + count)
+	o.arena.Free(Ref(n.children()[left+1]), sizeOfNode(level, 0))
+	shut(n, left+1, level+1)
+	o.refresh(n, left, level)
+}

@@ -1,0 +1,205 @@
+package rowstate
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// orderedModel keeps the same elements in a sorted slice.
+type orderedModel struct {
+	t     *testing.T
+	arena *Arena
+	o     *Ordered
+	set   OrderedSet
+	keys  [][]byte // of element i+1
+	want  []uint32
+	less  func(a, b uint32) int
+}
+
+func newOrderedModel(t *testing.T) *orderedModel {
+	m := &orderedModel{t: t, arena: NewArena(NewBudget(0), "sets")}
+	t.Cleanup(m.arena.Close)
+	key := func(e uint32) []byte { return m.keys[e-1] }
+	m.o = NewOrdered(m.arena, key)
+	m.less = func(a, b uint32) int { return bytes.Compare(key(a), key(b)) }
+	return m
+}
+
+func (m *orderedModel) insert(key []byte) {
+	m.t.Helper()
+	m.keys = append(m.keys, key)
+	e := uint32(len(m.keys))
+	at, found := slices.BinarySearchFunc(m.want, e, m.less)
+	position, added := m.o.Insert(&m.set, e)
+	if position != at || added == found {
+		m.t.Fatalf("insert %x: position %d added %t, want %d %t", key, position, added, at, !found)
+	}
+	if !found {
+		m.want = slices.Insert(m.want, at, e)
+	}
+}
+
+func (m *orderedModel) remove(key []byte) {
+	m.t.Helper()
+	m.keys = append(m.keys, key)
+	at, found := slices.BinarySearchFunc(m.want, uint32(len(m.keys)), m.less)
+	m.keys = m.keys[:len(m.keys)-1]
+	want := uint32(0)
+	if found {
+		want = m.want[at]
+		m.want = slices.Delete(m.want, at, at+1)
+	}
+	position, element := m.o.Delete(&m.set, key)
+	if position != at || element != want {
+		m.t.Fatalf("delete %x: position %d element %d, want %d %d", key, position, element, at, want)
+	}
+}
+
+func (m *orderedModel) check(rng *rand.Rand) {
+	m.t.Helper()
+	if m.set.Len() != len(m.want) {
+		m.t.Fatalf("%d elements, want %d", m.set.Len(), len(m.want))
+	}
+	from := 0
+	if len(m.want) > 0 {
+		from = rng.IntN(len(m.want))
+	}
+	at := from
+	for position, e := range m.o.From(&m.set, from) {
+		if position != at || e != m.want[at] {
+			m.t.Fatalf("visit %d: element %d, want %d", position, e, m.want[at])
+		}
+		at++
+	}
+	if at != len(m.want) {
+		m.t.Fatalf("visited up to %d of %d", at, len(m.want))
+	}
+	for range 10 {
+		if len(m.want) == 0 {
+			break
+		}
+		i := rng.IntN(len(m.want))
+		key := m.keys[m.want[i]-1]
+		rank, found := m.o.Rank(&m.set, key)
+		if e := m.o.At(&m.set, i); e != m.want[i] || rank != i || !found || m.o.Find(&m.set, key) != e {
+			m.t.Fatalf("position %d: element %d, rank %d %t, want element %d", i, e, rank, found, m.want[i])
+		}
+		next := append(bytes.Clone(key), 0)
+		there := i+1 < len(m.want) && bytes.Equal(m.keys[m.want[i+1]-1], next)
+		if rank, found = m.o.Rank(&m.set, next); found != there || rank != i+1 || (m.o.Find(&m.set, next) != 0) != there {
+			m.t.Fatalf("rank of the key behind position %d: %d %t, want %t", i, rank, found, there)
+		}
+	}
+
+}
+
+func TestOrderedAgainstSortedSlice(t *testing.T) {
+	shapes := map[string]func(rng *rand.Rand, i int) []byte{
+		"random":      func(rng *rand.Rand, _ int) []byte { return binary.BigEndian.AppendUint64(nil, rng.Uint64()) },
+		"same prefix": func(rng *rand.Rand, _ int) []byte { return fmt.Appendf(nil, "a long common start %d", rng.IntN(5000)) },
+		"short": func(rng *rand.Rand, _ int) []byte {
+			return binary.BigEndian.AppendUint64(nil, rng.Uint64())[:rng.IntN(4)]
+		},
+		"varied length": func(rng *rand.Rand, _ int) []byte { return bytes.Repeat([]byte{byte(rng.IntN(3))}, rng.IntN(60)) },
+		"rising":        func(_ *rand.Rand, i int) []byte { return binary.BigEndian.AppendUint64(nil, uint64(i)) },
+		"falling":       func(_ *rand.Rand, i int) []byte { return binary.BigEndian.AppendUint64(nil, uint64(1<<30-i)) },
+	}
+	for name, shape := range shapes {
+		for _, most := range []int{3, 5, 40, 300, 6000} {
+			t.Run(fmt.Sprint(name, " ", most), func(t *testing.T) {
+				rng := rand.New(rand.NewPCG(uint64(most), 1))
+				m := newOrderedModel(t)
+				i := 0
+				// Up to most elements, down to none, twice; a quarter of the steps go the other way.
+				for _, up := range []bool{true, false, true, false} {
+					for steps := 0; steps < 4*most && (up && len(m.want) < most || !up && len(m.want) > 0); steps++ {
+						if up == (rng.IntN(4) > 0) {
+							m.insert(shape(rng, i))
+							i++
+						} else if len(m.want) > 0 {
+							m.remove(m.keys[m.want[rng.IntN(len(m.want))]-1])
+							m.remove([]byte("absent"))
+						}
+						if i%97 == 0 || most < 50 {
+							m.check(rng)
+						}
+					}
+					m.check(rng)
+				}
+				for m.set.Len() > 0 {
+					if e := m.o.DeleteAt(&m.set, m.set.Len()-1); e != m.want[len(m.want)-1] {
+						t.Fatal("last element", e)
+					}
+					m.want = m.want[:len(m.want)-1]
+				}
+				if s := m.arena.Stats(); s.Live != 0 {
+					t.Fatalf("an empty set holds %d bytes", s.Live)
+				}
+			})
+		}
+	}
+}
+
+func TestOrderedClearFreesAll(t *testing.T) {
+	m := newOrderedModel(t)
+	rng := rand.New(rand.NewPCG(2, 2))
+	for n := 1; n < 3000; n = n*3/2 + 1 {
+		for range n {
+			m.insert(binary.BigEndian.AppendUint64(nil, rng.Uint64()))
+		}
+		before := m.arena.Stats()
+		if before.Live == 0 {
+			t.Fatal("a set without nodes")
+		}
+		m.o.Clear(&m.set)
+		m.want = nil
+		m.check(rng)
+		if s := m.arena.Stats(); s.Live != 0 {
+			t.Fatalf("%d elements: %d bytes left", n, s.Live)
+		}
+	}
+}
+
+// TestOrderedInsertBytes: with InsertBytes reserved, no insertion fails.
+func TestOrderedInsertBytes(t *testing.T) {
+	budget := NewBudget(1 << 20)
+	m := newOrderedModel(t)
+	m.arena = NewArena(budget, "sets")
+	defer m.arena.Close()
+	m.o = NewOrdered(m.arena, func(e uint32) []byte { return m.keys[e-1] })
+	rng := rand.New(rand.NewPCG(2, 3))
+	for m.arena.Reserve(InsertBytes) == nil {
+		used := budget.Used()
+		m.insert(binary.BigEndian.AppendUint64(nil, rng.Uint64()))
+		if budget.Used() != used {
+			t.Fatal("an insertion took more than InsertBytes")
+		}
+	}
+	if m.set.Len() < 10000 {
+		t.Fatalf("only %d elements in 1 MiB", m.set.Len())
+	}
+}
+
+func TestSetInValue(t *testing.T) {
+	table := NewTable(NewBudget(0), TableOptions{KeyWidth: 8, ValueSize: SetSize + 8, Purpose: "rows"})
+	defer table.Close()
+	var keys Rows
+	keys.Reset(8)
+	keys.Append([]byte("12345678"))
+	hash, ref := make([]uint64, 1), make([]Ref, 1)
+	table.Hash(&keys, hash)
+	table.FindOrInsert(&keys, hash, ref, make([]bool, 1))
+	m := newOrderedModel(t)
+	m.keys = [][]byte{{1}, {2}}
+	if _, added := m.o.Insert(SetIn(table.Value(ref[0])), 2); !added {
+		t.Fatal("not added")
+	}
+	m.o.Insert(SetIn(table.Value(ref[0])), 1)
+	if s := SetIn(table.Value(ref[0])); s.Len() != 2 || m.o.At(s, 0) != 1 {
+		t.Fatal("the handle in the value was not updated")
+	}
+}

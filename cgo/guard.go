@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 
 	"drey/native/op"
+	"drey/rowstate"
 )
 
 // failure is an error that knows its status.
@@ -96,9 +97,12 @@ func panicked(r any, label string) *failure {
 
 func statusOf(err error) C.int32_t {
 	var f *failure
+	var budget *rowstate.BudgetError
 	switch {
 	case errors.As(err, &f):
 		return f.status
+	case errors.As(err, &budget):
+		return C.DREY_BUDGET
 	case errors.Is(err, op.ErrInvalid):
 		return C.DREY_INVALID
 	case errors.Is(err, op.ErrUnsupported):

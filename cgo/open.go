@@ -1,14 +1,19 @@
 package main
 
 import (
-	"fmt"
-
+	"drey/native"
+	"drey/native/logical"
 	"drey/native/op"
+	"drey/rowstate"
 )
 
 func openOperator(a openArguments) (op.Operator, error) {
 	if string(a.spec) == echoSpec {
 		return new(echo), nil
 	}
-	return nil, fmt.Errorf("open: operator %s: %w", operatorName(a.spec), op.ErrUnsupported)
+	rows := make([]logical.Row, len(a.inputs))
+	for i, s := range a.inputs {
+		rows[i] = s.row
+	}
+	return native.Open(a.spec, rows, a.groups, rowstate.NewBudget(a.memoryBudget))
 }

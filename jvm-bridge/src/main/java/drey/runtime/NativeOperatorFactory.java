@@ -1,5 +1,7 @@
 package drey.runtime;
 
+import drey.jni.NativeLibrary;
+
 import org.apache.flink.api.common.ExecutionConfig;
 import org.apache.flink.api.common.typeinfo.TypeInformation;
 import org.apache.flink.streaming.api.operators.AbstractStreamOperatorFactory;
@@ -12,8 +14,12 @@ import org.apache.flink.streaming.api.operators.StreamOperatorParameters;
 import org.apache.flink.streaming.runtime.tasks.ProcessingTimeService;
 import org.apache.flink.table.data.RowData;
 import org.apache.flink.table.types.logical.RowType;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Takes the place of the stock operator factory inside a finished transformation. Everything the job graph sees (chaining
@@ -24,6 +30,11 @@ public final class NativeOperatorFactory extends AbstractStreamOperatorFactory<R
         implements OneInputStreamOperatorFactory<RowData, RowData> {
 
     private static final long serialVersionUID = 1L;
+
+    private static final Logger LOG = LoggerFactory.getLogger(NativeOperatorFactory.class);
+
+    /** A job has many subtasks, and the reason is mostly the same for all of them. */
+    private static final Set<String> WARNED = ConcurrentHashMap.newKeySet();
 
     private final StreamOperatorFactory<RowData> stock;
     private final String spec;
@@ -62,9 +73,37 @@ public final class NativeOperatorFactory extends AbstractStreamOperatorFactory<R
     }
 
     @Override
+    @SuppressWarnings("unchecked")
     public <T extends StreamOperator<RowData>> T createStreamOperator(
             StreamOperatorParameters<RowData> parameters) {
-        return stock.createStreamOperator(parameters);
+        String reason = reasonForStock(parameters);
+        if (reason != null) {
+            if (WARNED.add(reason)) {
+                LOG.warn("Running {} on Flink's own operator: {}", name(parameters), reason);
+            }
+            return stock.createStreamOperator(parameters);
+        }
+        return (T) new NativeOneInputOperator(parameters, spec, inputs, output, options);
+    }
+
+    /** Why the native operator can't run in this process; null if it can. */
+    private static String reasonForStock(StreamOperatorParameters<RowData> parameters) {
+        String unavailable = NativeLibrary.unavailableReason();
+        if (unavailable != null) {
+            return unavailable;
+        }
+        if (NativeLifecycle.managedMemory(
+                        parameters.getContainingTask().getEnvironment(),
+                        parameters.getStreamConfig())
+                <= 0) {
+            return "the slot has no managed memory for it"
+                    + " (taskmanager.memory.managed.fraction or taskmanager.memory.managed.size)";
+        }
+        return null;
+    }
+
+    private static String name(StreamOperatorParameters<RowData> parameters) {
+        return parameters.getStreamConfig().getOperatorName();
     }
 
     @Override

@@ -57,7 +57,7 @@ var (
 // layers is tried in order; the first match counts. A package that matches none of them but lies below native is an
 // operator: it sees the base, the contract and the state engine, and never another operator.
 var layers = []layer{
-	{match: dirs("simd/..."), ours: []string{"simd/..."}, others: []string{"golang.org/x/sys/cpu"}},
+	{match: dirs("simd/..."), ours: []string{"simd/..."}, others: []string{"golang.org/x/sys/cpu", "github.com/klauspost/cpuid/"}},
 	{match: dirs("rowstate/..."), ours: []string{"simd", "rowstate/..."},
 		others: []string{"golang.org/x/sys/unix", "github.com/apache/arrow-go/", "github.com/dolthub/swiss"}},
 	{match: dirs(base...), ours: append([]string{"rowstate/..."}, base...), others: []string{"github.com/apache/arrow-go/"}},

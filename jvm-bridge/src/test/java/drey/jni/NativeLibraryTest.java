@@ -66,7 +66,7 @@ class NativeLibraryTest {
                                         List.of(
                                                 libc,
                                                 "7f r-xp 0 fe:00 2 /tmp/drey-1/libdrey.so"
-                                                    + " (deleted)"),
+                                                        + " (deleted)"),
                                         null))
                 .hasMessageContaining("already in this process");
         // A path that only looks alike is none of our business.
@@ -148,7 +148,7 @@ class NativeLibraryTest {
         UnsatisfiedLinkError e =
                 new UnsatisfiedLinkError(
                         "/tmp/drey-1/libdrey.so: /tmp/drey-1/libdrey.so: failed to map segment from"
-                            + " shared object: Operation not permitted");
+                                + " shared object: Operation not permitted");
         assertThat(NativeLibrary.explain(e, "/tmp"))
                 .startsWith("/tmp does not allow programs to run from it")
                 .contains("-Ddrey.native.directory=");

@@ -7,14 +7,22 @@
 // handlers without the flag, and so do profilers. The Go runtime adds the flag to every handler it finds when it starts;
 // a handler installed later (sun.misc.Signal, a profiler attached to the running process) kills the JVM within seconds.
 //
-// So a thread looks at all handlers every millisecond and adds the missing flag, and each push looks at the signals that
-// profilers use. Adding the flag changes nothing for a thread without an alternate stack, which is every thread that
-// never called Go.
+// So a thread of its own, the watcher, looks at the signals that profilers use every millisecond and at all others by turns,
+// and adds the missing flag. Adding it changes nothing for a thread without an alternate stack, which is every thread that
+// never called Go. Between the appearance of a handler and the next look a signal may still do its damage; profilers take
+// their first sample one interval after they have installed theirs, which is longer.
+//
+// Looking at one signal is a system call, 0.1 to 0.4 microseconds; doing that in each push would cost more than the push. A
+// push only reads the coarse clock, which is none, and looks for itself when the watcher has not for too long (a machine
+// short of CPUs). Without pushes the watcher slows down: nobody runs Go then but, now and then, its garbage collector.
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include "signals.h"
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <time.h>
 
@@ -31,23 +39,44 @@ static void repair(int number) {
   }
 }
 
-static void repair_all(void) {
-  for (int number = 1; number <= SIGRTMAX; number++) repair(number);
+// The signals of profilers' timers: those of setitimer, which POSIX timers and perf events are given too.
+static const int hot[] = {SIGPROF, SIGVTALRM, SIGALRM};
+
+enum { HOT = sizeof hot / sizeof hot[0], BY_TURNS = 4, BUSY_MILLIS = 1, IDLE_MILLIS = 10, LATE_MILLIS = 8 };
+
+static atomic_long last_look; // coarse clock, milliseconds
+static atomic_int pushed;     // since the watcher's last look
+
+static long coarse_millis(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void repair_hot(void) {
+  atomic_store_explicit(&last_look, coarse_millis(), memory_order_relaxed);
+  for (int i = 0; i < HOT; i++) repair(hot[i]);
 }
 
 static void *watch(void *unused) {
-  const struct timespec interval = {0, 1000000};
+  int next = 1;
   for (;;) {
+    int busy = atomic_exchange_explicit(&pushed, 0, memory_order_relaxed);
+    const struct timespec interval = {0, (busy ? BUSY_MILLIS : IDLE_MILLIS) * 1000000L};
     nanosleep(&interval, NULL);
-    repair_all();
+    repair_hot();
+    for (int i = 0; i < BY_TURNS; i++, next = next < SIGRTMAX ? next + 1 : 1) repair(next);
   }
   return unused;
 }
 
-void signals_check(void) { repair(SIGPROF); }
+void signals_check(void) {
+  if (!atomic_load_explicit(&pushed, memory_order_relaxed)) atomic_store_explicit(&pushed, 1, memory_order_relaxed);
+  if (coarse_millis() - atomic_load_explicit(&last_look, memory_order_relaxed) > LATE_MILLIS) repair_hot();
+}
 
 void signals_start(void) {
-  repair_all();
+  for (int number = 1; number <= SIGRTMAX; number++) repair(number);
   // The watcher itself must never run a handler.
   sigset_t all, before;
   sigfillset(&all);

@@ -35,12 +35,16 @@ func run(m *testing.M) int {
 	lib := filepath.Join(dir, "libdrey.so")
 	build("go", "build", "-buildmode=c-shared", "-trimpath",
 		"-ldflags", "-extldflags=-Wl,--version-script="+filepath.Join(parent, "libdrey.map"), "-o", lib, "drey/cgo")
-	cc := os.Getenv("CC")
-	if cc == "" {
-		cc = "gcc"
+	cc := func(program string, more ...string) {
+		compiler := os.Getenv("CC")
+		if compiler == "" {
+			compiler = "gcc"
+		}
+		build(compiler, append([]string{"-std=c11", "-D_GNU_SOURCE", "-O1", "-g", "-Wall", "-Wextra", "-Wno-unused-parameter",
+			"-Werror", "-I", parent, "-o", program, filepath.Join("testdata", filepath.Base(program)+".c"), "-lpthread"}, more...)...)
 	}
-	build(cc, "-std=c11", "-D_GNU_SOURCE", "-O1", "-g", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-override-init", "-Werror",
-		"-I", parent, "-o", host, filepath.Join("testdata", "abitest.c"), lib, "-lpthread")
+	cc(host, lib)
+	cc(filepath.Join(dir, "signals"), filepath.Join(parent, "signals.c"))
 	return m.Run()
 }
 
@@ -60,6 +64,14 @@ func TestHost(t *testing.T) {
 				t.Fatal(err)
 			}
 		})
+	}
+}
+
+func TestSignals(t *testing.T) {
+	out, err := exec.Command(filepath.Join(filepath.Dir(host), "signals")).CombinedOutput()
+	t.Logf("%s", out)
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

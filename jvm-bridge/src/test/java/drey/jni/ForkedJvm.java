@@ -12,31 +12,31 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /** A JVM of its own, for what happens once in a process, or ends it. */
-final class ForkedJvm {
+public final class ForkedJvm {
 
     private final List<String> options = new ArrayList<>();
     private final Path directory;
     private Map<String, String> environment = Map.of();
 
     /** The JVM runs in the directory, and what it leaves behind (hs_err files) lies there. */
-    ForkedJvm(Path directory) {
+    public ForkedJvm(Path directory) {
         this.directory = directory;
     }
 
-    ForkedJvm options(String... more) {
+    public ForkedJvm options(String... more) {
         options.addAll(List.of(more));
         return this;
     }
 
-    ForkedJvm environment(Map<String, String> variables) {
+    public ForkedJvm environment(Map<String, String> variables) {
         environment = variables;
         return this;
     }
 
-    record Result(int exit, String output, List<Path> crashes) {
+    public record Result(int exit, String output, List<Path> crashes) {
 
         /** The line that begins with the word and a colon, without them. */
-        String line(String word) {
+        public String line(String word) {
             return output.lines()
                     .filter(l -> l.startsWith(word + ": "))
                     .map(l -> l.substring(word.length() + 2))
@@ -44,14 +44,14 @@ final class ForkedJvm {
                     .orElseThrow(() -> new AssertionError("no line " + word + " in\n" + output));
         }
 
-        Result expectExit(int expected) {
+        public Result expectExit(int expected) {
             assertThat(crashes).as(output).isEmpty();
             assertThat(exit).as(output).isEqualTo(expected);
             return this;
         }
     }
 
-    Result run(long timeoutSeconds, Class<?> main, String... arguments)
+    public Result run(long timeoutSeconds, Class<?> main, String... arguments)
             throws IOException, InterruptedException {
         Process process = start(main, arguments);
         // Reading to the end first would not know a timeout; the output goes to a file instead.

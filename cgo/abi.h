@@ -76,7 +76,8 @@ void drey_free(char *message);
 
 // Creates an operator. `spec` is strict JSON (native/spec), `spec_len` bytes. `inputs` are `n_inputs` schemas, `output` is
 // the schema of the batches drey_poll is to fill; all are borrowed for the call. The subtask owns key groups
-// [first_key_group, last_key_group] of max_parallelism. memory_budget is the most state memory it may map, in bytes.
+// [first_key_group, last_key_group] of max_parallelism. memory_budget is the most state memory it may map, in bytes;
+// 0 is no limit.
 int32_t drey_open(const char *spec, int64_t spec_len, struct ArrowSchema **inputs, int32_t n_inputs,
                   struct ArrowSchema *output, int32_t max_parallelism, int32_t first_key_group, int32_t last_key_group,
                   int64_t memory_budget, uint64_t *handle, char **message);

@@ -12,6 +12,7 @@ import (
 
 	"drey/native/changelog"
 	"drey/native/op"
+	"drey/rowstate"
 )
 
 // instance is one open operator with everything the boundary keeps for it. Its methods are the calls of abi.h; the guard
@@ -23,6 +24,7 @@ type instance struct {
 	poison *failure // the first failure; set once, by the guard
 
 	operator op.Operator
+	budget   *rowstate.Budget
 	groups   op.KeyGroups
 	inputs   []*batchSchema
 	output   *batchSchema
@@ -52,8 +54,8 @@ func open(a openArguments) (*instance, error) {
 	if a.memoryBudget < 0 {
 		return nil, failf(C.DREY_INVALID, "open: memory budget is %d", a.memoryBudget)
 	}
-	in := &instance{groups: a.groups, inputs: a.inputs, output: a.output}
-	operator, err := openOperator(a)
+	in := &instance{groups: a.groups, inputs: a.inputs, output: a.output, budget: rowstate.NewBudget(a.memoryBudget)}
+	operator, err := openOperator(a, in.budget)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +142,10 @@ func (in *instance) poll(out *arrowArray) (int64, error) {
 
 func (in *instance) stats() (string, error) {
 	in.begin()
-	stats := map[string]int64{"output.bytes": in.out.Memory()}
+	stats := map[string]int64{"output.bytes": in.out.Memory(), "state.bytes": in.budget.Used()}
+	for purpose, bytes := range in.budget.ByPurpose() {
+		stats["state.bytes."+purpose] = bytes
+	}
 	for _, s := range in.operator.Stats(nil) {
 		stats[s.Name] = s.Value
 	}

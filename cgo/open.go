@@ -7,13 +7,14 @@ import (
 	"drey/rowstate"
 )
 
-func openOperator(a openArguments) (op.Operator, error) {
+// openOperator opens what the specification asks for: the echo, or an operator of package native.
+func openOperator(a openArguments, budget *rowstate.Budget) (op.Operator, error) {
 	if string(a.spec) == echoSpec {
 		return new(echo), nil
 	}
-	rows := make([]logical.Row, len(a.inputs))
-	for i, s := range a.inputs {
-		rows[i] = s.row
+	inputs := make([]logical.Row, len(a.inputs))
+	for i, input := range a.inputs {
+		inputs[i] = input.row
 	}
-	return native.Open(a.spec, rows, a.groups, rowstate.NewBudget(a.memoryBudget))
+	return native.Open(a.spec, inputs, a.groups, budget)
 }

@@ -26,16 +26,17 @@
 #include <stddef.h>
 #include <time.h>
 
+static int is_function(const struct sigaction *a) { return a->sa_handler != SIG_DFL && a->sa_handler != SIG_IGN; }
+
 static void repair(int number) {
-  struct sigaction now, replaced;
-  if (sigaction(number, NULL, &now) != 0) return;
-  while (now.sa_handler != SIG_DFL && now.sa_handler != SIG_IGN && !(now.sa_flags & SA_ONSTACK)) {
-    now.sa_flags |= SA_ONSTACK;
+  struct sigaction now, expected, replaced;
+  if (sigaction(number, NULL, &now) != 0 || !is_function(&now) || now.sa_flags & SA_ONSTACK) return;
+  // Somebody may install another handler between the look and the change. Then the change has undone that, and what it
+  // replaced is not what was expected: put it back, with the same care.
+  for (expected = now;; expected = now, now = replaced) {
+    if (is_function(&now)) now.sa_flags |= SA_ONSTACK;
     if (sigaction(number, &now, &replaced) != 0) return;
-    // Between the two calls somebody may have installed another handler, which we have just replaced: put it back.
-    if (replaced.sa_sigaction == now.sa_sigaction) return;
-    now = replaced;
-    if (now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN || now.sa_flags & SA_ONSTACK) sigaction(number, &now, NULL);
+    if (replaced.sa_sigaction == expected.sa_sigaction && replaced.sa_flags == expected.sa_flags) return;
   }
 }
 

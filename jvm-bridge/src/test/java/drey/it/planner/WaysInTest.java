@@ -93,6 +93,7 @@ class WaysInTest {
                 .filteredOn(line -> line.startsWith("INFO DreyPlanner"))
                 .containsExactly("INFO DreyPlanner Drey runs 1 of 1 stateful nodes natively");
         assertThat(result.log()).contains(NATIVE.substring("explain: ".length()));
+        assertThat(Long.parseLong(result.one("native"))).isPositive();
     }
 
     @Test

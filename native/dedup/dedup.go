@@ -225,9 +225,10 @@ func (o *Operator) Watermark(ts int64, out *changelog.Builder) error {
 	return nil
 }
 
-// ProcessingTime sets the clock that TTL goes by, until the next batch brings its own.
+// ProcessingTime sets the clock that TTL goes by, until the next batch brings its own, and frees keys that have expired.
 func (o *Operator) ProcessingTime(ts int64, _ *changelog.Builder) error {
 	o.tick(ts)
+	o.clean()
 	return nil
 }
 

@@ -1,0 +1,103 @@
+#!/bin/bash
+# Runs Nexmark queries with stock Flink and with Drey on the same events. Builds what is missing first.
+#
+#   Q=q18              a query, a comma-separated list of them, or all
+#   EVENTS=2000000     events to run
+#   RUNG=replay        replay: events prepared in memory; generator: made while the query runs
+#   BACKEND=heap       heap or rocksdb: where stock operators keep their state
+#   PARALLELISM=1
+#   PAIRS=1            how often each engine runs; they alternate
+#   FRESH_JVM=false    true: every run in a JVM of its own, warmed up; slower, and what figures should come from
+#   OBJECT_REUSE=true  MINIBATCH=false
+#   RATE=10000         events per second of event time
+#   SEED=1             CHANGELOG=no-update-before (or all)  SINK=digest (or blackhole: nothing is compared)
+#   WARMUP=200000      events run with each engine before anything is measured
+#   HEAP=              most Java heap (-Xmx); by default enough for the events
+#   MANAGED=4g         Flink's managed memory: what native state and RocksDB may use
+#   CONF=              further Flink options: key=value;key=value
+#   CSV=               file to append a line per run to
+#   FLINK=2.2.1        Flink line
+#   JAVA_OPTS=         further options of the JVM
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+flink=${FLINK:-2.2.1}
+target=nexmark/target/flink-$flink
+jar=$target/drey-nexmark-0.1.0-SNAPSHOT.jar
+lib=cgo/build/linux-amd64/libdrey.so
+
+fail() { echo "nexmark: $*" >&2; exit 2; }
+
+if [ -z "${JAVA_HOME:-}" ] && javac=$(command -v javac); then
+  JAVA_HOME=$(dirname "$(dirname "$(readlink -f "$javac")")")
+  export JAVA_HOME
+fi
+for tool in jdk mvn; do .ci/need $tool || exit 2; done
+java=$JAVA_HOME/bin/java
+
+newer() { # OUTPUT FOLDER...: whether a source in one of the folders is newer than the output, or the output is missing
+  local output=$1
+  shift
+  [ ! -e "$output" ] || [ -n "$(find "$@" -newer "$output" -type f \
+    \( -name '*.go' -o -name '*.s' -o -name '*.c' -o -name '*.h' -o -name '*.java' -o -name '*.sql' -o -name 'pom.xml' \) \
+    -not -path '*/target/*' -print -quit)" ]
+}
+
+if newer $lib cgo native rowstate simd go.mod; then
+  echo "building the native library" >&2
+  make -s lib || fail "the native library could not be built (make lib)"
+fi
+if newer "$jar" nexmark jvm-bridge || [ $lib -nt "$jar" ] || [ ! -e "$target/classpath.txt" ]; then
+  echo "building the Java modules against Flink $flink" >&2
+  .ci/mvn -q -f jvm-bridge/parent/pom.xml -Dflink.version="$flink" -pl :drey-nexmark -am package -DskipTests ||
+    fail "the Java modules could not be built (see above; Maven needs its repository, the first time from the network)"
+fi
+
+events=${EVENTS:-2000000}
+events=${events//[_,]/}
+[[ $events =~ ^[0-9]+$ ]] || fail "EVENTS must be a number, is '$EVENTS'"
+# Rows that are replayed lie outside the Java heap. Of stock Flink's state on the heap q18 takes the most: 0.6 KB an event.
+heap=${HEAP:-$((2 + events * 6 / 10000000 + 1))g}
+free=$(awk '/MemAvailable/ { print int($2 / 1024) }' /proc/meminfo 2>/dev/null || echo 0)
+need=$((1500 + events / 2500))
+if [ "${RUNG:-replay}" = replay ] && [ "$free" -gt 0 ] && [ "$need" -gt "$free" ]; then
+  fail "$events events need about $need MB of memory, $free MB are free: use fewer EVENTS, or RUNG=generator"
+fi
+
+progress=false
+[ -t 2 ] && progress=true
+
+opens=()
+for package in java.lang java.util java.nio java.time java.util.concurrent; do
+  opens+=(--add-opens=java.base/$package=ALL-UNNAMED)
+done
+
+args=()
+option() { # NAME VALUE: passed on only if the variable was set
+  [ -n "$2" ] && args+=("--$1" "$2")
+  return 0
+}
+option q "${Q:-}"
+option events "$events"
+option rung "${RUNG:-}"
+option backend "${BACKEND:-}"
+option parallelism "${PARALLELISM:-}"
+option pairs "${PAIRS:-}"
+option fresh-jvm "${FRESH_JVM:-}"
+option object-reuse "${OBJECT_REUSE:-}"
+option minibatch "${MINIBATCH:-}"
+option rate "${RATE:-}"
+option seed "${SEED:-}"
+option changelog "${CHANGELOG:-}"
+option sink "${SINK:-}"
+option warmup "${WARMUP:-}"
+option managed "${MANAGED:-}"
+option conf "${CONF:-}"
+option csv "${CSV:-}"
+option explain "${EXPLAIN:-}"
+option progress $progress
+
+mkdir -p nexmark/out
+# shellcheck disable=SC2086
+exec "$java" "-Xmx$heap" -XX:+UseG1GC "${opens[@]}" -Dnexmark.log=nexmark/out/nexmark.log ${JAVA_OPTS:-} \
+  -cp "$jar:$(cat "$target/classpath.txt")" drey.nexmark.Run "${args[@]}"

@@ -1,0 +1,305 @@
+package drey.nexmark;
+
+import drey.nexmark.digest.ChangelogDigest;
+import drey.nexmark.digest.ChangelogDigest.Sameness;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.ToDoubleFunction;
+import org.apache.flink.runtime.util.EnvironmentInformation;
+
+/** The runs of one query by both engines, and whether they say the same. */
+final class Comparison {
+
+    private final Options options;
+    private final Query query;
+    private final List<RunResult> stock;
+    private final List<RunResult> drey;
+    private final Sameness sameness;
+    private String difference;
+
+    Comparison(Options options, Query query, List<RunResult> stock, List<RunResult> drey) {
+        this.options = options;
+        this.query = query;
+        this.stock = stock;
+        this.drey = drey;
+        this.sameness = query.sameness(options.parallelism(), options.is("minibatch"));
+    }
+
+    Sameness sameness() {
+        return sameness;
+    }
+
+    void explainDifference(String text) {
+        difference = text;
+    }
+
+    /** The first bucket in which any run's digest differs from the first stock run's, or -1. */
+    int differentBucket() {
+        ChangelogDigest first = stock.get(0).digest();
+        if (first == null) {
+            return -1;
+        }
+        for (List<RunResult> runs : List.of(drey, stock)) {
+            for (RunResult run : runs) {
+                int bucket = first.firstDifference(run.digest(), sameness);
+                if (bucket >= 0) {
+                    return bucket;
+                }
+            }
+        }
+        return -1;
+    }
+
+    /** Why the runs prove nothing, one line each; empty if they do. */
+    private List<String> faults() {
+        List<String> faults = new ArrayList<>();
+        long events = options.number("events");
+        for (List<RunResult> runs : List.of(stock, drey)) {
+            for (RunResult run : runs) {
+                if (run.rowsIn() != events) {
+                    faults.add(
+                            "%s read %,d events of %,d"
+                                    .formatted(run.engine(), run.rowsIn(), events));
+                }
+                if (run.engine().equals("stock") && run.nativeRows() > 0) {
+                    faults.add("a native operator took part in a stock run");
+                }
+                if (run.nativeNodes() > 0 && run.nativeRows() == 0) {
+                    faults.add("the plan has native operators, but none saw a row");
+                }
+            }
+        }
+        if (differentBucket() >= 0) {
+            faults.add("the changelogs differ");
+        }
+        return faults.stream().distinct().toList();
+    }
+
+    /** Whether any part of the query ran natively. */
+    boolean isNative() {
+        return drey.stream().allMatch(run -> run.nativeNodes() > 0 && run.nativeRows() > 0);
+    }
+
+    boolean isValid() {
+        return faults().isEmpty();
+    }
+
+    /** Whether the command may end with success: a single query is run to see Drey at work. */
+    boolean isGood() {
+        return isValid() && (isNative() || options.queries().size() > 1);
+    }
+
+    double wallRatio() {
+        return median(stock, RunResult::seconds) / median(drey, RunResult::seconds);
+    }
+
+    double cpuRatio() {
+        return median(stock, RunResult::cpuPerEvent) / median(drey, RunResult::cpuPerEvent);
+    }
+
+    String table() {
+        StringBuilder text = new StringBuilder();
+        text.append("Nexmark ")
+                .append(options.conditions(query))
+                .append(", Flink ")
+                .append(EnvironmentInformation.getVersion())
+                .append('\n');
+        String[] header = {
+            "engine",
+            "rows in",
+            "rows out",
+            "seconds",
+            "events/s",
+            "CPU-ns/event",
+            "peak RSS",
+            "p99 batching"
+        };
+        List<String[]> rows = new ArrayList<>(List.of(header, row(stock), row(drey)));
+        rows.add(
+                new String[] {
+                    "drey/stock",
+                    "",
+                    "",
+                    "",
+                    "%.2fx".formatted(wallRatio()),
+                    "%.2fx".formatted(cpuRatio()),
+                    "",
+                    ""
+                });
+        text.append(align(rows));
+        text.append("changelog digest: ").append(digestLine()).append('\n');
+        text.append("native: ").append(nativeLine()).append('\n');
+        for (String fault : faults()) {
+            text.append("INVALID: ").append(fault).append('\n');
+        }
+        if (faults().isEmpty() && !isGood()) {
+            text.append("INVALID: nothing ran natively\n");
+        }
+        if (difference != null) {
+            text.append(difference).append('\n');
+        }
+        return text.toString();
+    }
+
+    private String[] row(List<RunResult> runs) {
+        RunResult last = runs.get(runs.size() - 1);
+        boolean isNative = last.nativeRows() > 0;
+        return new String[] {
+            last.engine(),
+            "%,d".formatted(last.rowsIn()),
+            last.digest() == null ? "-" : "%,d".formatted(last.rowsOut()),
+            spread(runs, RunResult::seconds, "%.2f"),
+            spread(runs, RunResult::eventsPerSecond, "%,.0f"),
+            spread(runs, RunResult::cpuPerEvent, "%,.0f"),
+            last.peakRss() == 0
+                    ? "-"
+                    : "%,.0f MB".formatted(median(runs, RunResult::peakRss) / (1 << 20)),
+            isNative ? "%.2f ms".formatted(median(runs, RunResult::p99Nanos) / 1e6) : "-"
+        };
+    }
+
+    private String digestLine() {
+        ChangelogDigest a = stock.get(0).digest();
+        ChangelogDigest b = drey.get(0).digest();
+        if (a == null || b == null) {
+            return "not taken (blackhole)";
+        }
+        String what =
+                switch (sameness) {
+                    case ORDER -> "every change in order";
+                    case CHANGES -> "every change, order left open by Flink";
+                    case RESULT -> "the resulting table; Flink leaves the changes to it open";
+                    case NOTHING -> "nothing to compare: the query depends on the clock";
+                };
+        boolean equal = differentBucket() < 0;
+        if (sameness == Sameness.NOTHING) {
+            return what;
+        }
+        return "%s  stock %016x  drey %016x  (%s)"
+                .formatted(
+                        equal ? "equal" : "DIFFERENT", a.value(sameness), b.value(sameness), what);
+    }
+
+    private String nativeLine() {
+        RunResult run = drey.get(0);
+        if (run.plan().isEmpty()) {
+            return "nothing (Drey has nothing to say about this plan)";
+        }
+        String counted = "%,d rows through native operators".formatted(run.nativeRows());
+        return counted + "\n  " + run.plan().replace("\n", "\n  ");
+    }
+
+    private static String spread(
+            List<RunResult> runs, ToDoubleFunction<RunResult> what, String format) {
+        String text = format.formatted(median(runs, what));
+        if (runs.size() > 1) {
+            double[] values = runs.stream().mapToDouble(what).sorted().toArray();
+            text +=
+                    " [%s..%s]"
+                            .formatted(
+                                    format.formatted(values[0]),
+                                    format.formatted(values[values.length - 1]));
+        }
+        return text;
+    }
+
+    static double median(List<RunResult> runs, ToDoubleFunction<RunResult> what) {
+        double[] values = runs.stream().mapToDouble(what).toArray();
+        Arrays.sort(values);
+        int half = values.length / 2;
+        return values.length % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+    }
+
+    private static String align(List<String[]> rows) {
+        int[] widths = new int[rows.get(0).length];
+        for (String[] row : rows) {
+            for (int i = 0; i < row.length; i++) {
+                widths[i] = Math.max(widths[i], row[i].length());
+            }
+        }
+        StringBuilder text = new StringBuilder();
+        for (String[] row : rows) {
+            StringBuilder line = new StringBuilder();
+            for (int i = 0; i < row.length; i++) {
+                String format = (i == 0 ? "%-" : "  %") + Math.max(1, widths[i]) + "s";
+                line.append(format.formatted(row[i]));
+            }
+            text.append(line.toString().stripTrailing()).append('\n');
+        }
+        return text.toString();
+    }
+
+    /** Appends one line per run. */
+    void appendTo(Path csv) throws IOException {
+        StringBuilder lines = new StringBuilder();
+        if (!Files.exists(csv)) {
+            lines.append(
+                    "query,rung,backend,parallelism,object_reuse,minibatch,events,engine,run,"
+                            + "seconds,cpu_ns_per_event,rows_out,peak_rss,p99_batching_ns,"
+                            + "native_rows,verdict\n");
+        }
+        String verdict = isValid() ? (isNative() ? "native" : "flink") : "invalid";
+        for (List<RunResult> runs : List.of(stock, drey)) {
+            for (int i = 0; i < runs.size(); i++) {
+                RunResult run = runs.get(i);
+                lines.append(
+                        String.format(
+                                Locale.ROOT,
+                                "%s,%s,%s,%d,%s,%s,%d,%s,%d,%.4f,%.1f,%d,%d,%d,%d,%s%n",
+                                query.name(),
+                                options.get("rung"),
+                                options.get("backend"),
+                                options.parallelism(),
+                                options.is("object-reuse"),
+                                options.is("minibatch"),
+                                options.number("events"),
+                                run.engine(),
+                                i,
+                                run.seconds(),
+                                run.cpuPerEvent(),
+                                run.rowsOut(),
+                                run.peakRss(),
+                                run.p99Nanos(),
+                                run.nativeRows(),
+                                verdict));
+            }
+        }
+        if (csv.getParent() != null) {
+            Files.createDirectories(csv.getParent());
+        }
+        Files.writeString(csv, lines, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+    }
+
+    /** The last line of a run of several queries. Means are over those with native operators. */
+    static String summary(List<Comparison> comparisons) {
+        List<Comparison> counted =
+                comparisons.stream().filter(c -> c.isValid() && c.isNative()).toList();
+        Comparison worst = null;
+        double wall = 0;
+        double cpu = 0;
+        for (Comparison c : counted) {
+            wall += Math.log(c.wallRatio());
+            cpu += Math.log(c.cpuRatio());
+            if (worst == null || c.cpuRatio() < worst.cpuRatio()) {
+                worst = c;
+            }
+        }
+        long valid = comparisons.stream().filter(Comparison::isValid).count();
+        String means =
+                worst == null
+                        ? "geomean wall -, geomean cpu -, worst -"
+                        : "geomean wall %.2fx, geomean cpu %.2fx, worst %s %.2fx"
+                                .formatted(
+                                        Math.exp(wall / counted.size()),
+                                        Math.exp(cpu / counted.size()),
+                                        worst.query.name(),
+                                        worst.cpuRatio());
+        return "nexmark: %d queries, %d valid, %s".formatted(comparisons.size(), valid, means);
+    }
+}

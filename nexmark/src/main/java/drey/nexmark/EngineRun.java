@@ -1,0 +1,157 @@
+package drey.nexmark;
+
+import drey.nexmark.digest.ChangelogDigest.Sameness;
+import drey.nexmark.generator.GeneratorConfig;
+import drey.nexmark.source.ReplayStore;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.flink.configuration.Configuration;
+import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
+import org.apache.flink.table.api.EnvironmentSettings;
+import org.apache.flink.table.api.bridge.java.StreamTableEnvironment;
+
+/** Runs one query with one engine on an embedded cluster of its own. */
+final class EngineRun {
+
+    private static final AtomicInteger NAMES = new AtomicInteger();
+    private static final String SECTION = "== Drey ==";
+
+    private final Options options;
+    private final Query query;
+    private final String engine;
+
+    EngineRun(Options options, Query query, String engine) {
+        this.options = options;
+        this.query = query;
+        this.engine = engine;
+    }
+
+    /**
+     * @param events how many of the events to run, from the first
+     * @param record the bucket to record, or -1
+     * @param label what to call the run on the terminal
+     */
+    RunResult run(long events, int record, String label) throws Exception {
+        String name = "run-" + NAMES.incrementAndGet();
+        GeneratorConfig generator = options.generator().withEvents(events);
+        long replayBytes = options.replay() ? ReplayStore.of(generator).bytes() : 0;
+        Probe probe = Probe.of(name);
+        try {
+            StreamTableEnvironment tables = environment();
+            List<String> statements = query.statements(source(events, name), sink(name, record));
+            String insert = statements.get(statements.size() - 1);
+            for (String statement : statements.subList(0, statements.size() - 1)) {
+                tables.executeSql(statement);
+            }
+            String plan = engine.equals("drey") ? dreySection(tables.explainSql(insert)) : "";
+            NativeProof.reset();
+            System.gc();
+            Memory.resetPeak();
+            try (Progress progress = new Progress(options.is("progress"), label, probe, events)) {
+                tables.executeSql(insert).await();
+            }
+            if (!probe.isFinished()) {
+                probe.finished();
+            }
+            long peak = Memory.peak();
+            return new RunResult(
+                    engine,
+                    probe.rowsIn(),
+                    probe.rowsOut(),
+                    probe.seconds(),
+                    probe.cpuNanos(),
+                    peak == 0 ? 0 : Math.max(0, peak - replayBytes),
+                    NativeProof.p99Nanos(),
+                    NativeProof.rowsIn(),
+                    (int) plan.lines().filter(line -> line.endsWith(": native")).count(),
+                    plan,
+                    probe.digest(),
+                    probe.recording());
+        } finally {
+            Probe.forget(name);
+        }
+    }
+
+    /** The plan as EXPLAIN shows it. */
+    String explain() throws IOException {
+        StreamTableEnvironment tables = environment();
+        List<String> statements = query.statements(source(1, "explain"), sink("explain", -1));
+        for (String statement : statements.subList(0, statements.size() - 1)) {
+            tables.executeSql(statement);
+        }
+        return tables.explainSql(statements.get(statements.size() - 1));
+    }
+
+    private StreamTableEnvironment environment() throws IOException {
+        StreamExecutionEnvironment env =
+                StreamExecutionEnvironment.getExecutionEnvironment(configuration());
+        return StreamTableEnvironment.create(
+                env, EnvironmentSettings.newInstance().inStreamingMode().build());
+    }
+
+    private Configuration configuration() throws IOException {
+        Map<String, String> conf = new LinkedHashMap<>();
+        conf.put("parallelism.default", options.get("parallelism"));
+        conf.put("taskmanager.numberOfTaskSlots", options.get("parallelism"));
+        conf.put("pipeline.object-reuse", options.get("object-reuse"));
+        conf.put("restart-strategy.type", "none");
+        conf.put("table.local-time-zone", "UTC");
+        conf.put("taskmanager.memory.managed.size", options.get("managed"));
+        conf.put(
+                "state.backend.type",
+                options.get("backend").equals("heap") ? "hashmap" : "rocksdb");
+        if (options.get("backend").equals("rocksdb")) {
+            Path dir = Files.createTempDirectory("nexmark-rocksdb");
+            dir.toFile().deleteOnExit();
+            conf.put("state.backend.rocksdb.localdir", dir.toString());
+        }
+        if (options.is("minibatch")) {
+            conf.put("table.exec.mini-batch.enabled", "true");
+            conf.put("table.exec.mini-batch.allow-latency", "2 s");
+            conf.put("table.exec.mini-batch.size", "50000");
+        }
+        conf.put("drey.enabled", Boolean.toString(engine.equals("drey")));
+        conf.putAll(options.configuration());
+        return Configuration.fromMap(conf);
+    }
+
+    private Map<String, String> source(long events, String run) {
+        Map<String, String> with = new LinkedHashMap<>();
+        with.put("connector", "nexmark");
+        with.put("events.num", Long.toString(events));
+        with.put("first-event.rate", options.get("rate"));
+        with.put("seed", options.get("seed"));
+        with.put("mode", options.replay() ? "replay" : "generate");
+        with.put("run", run);
+        return with;
+    }
+
+    private Map<String, String> sink(String run, int record) {
+        Map<String, String> with = new LinkedHashMap<>();
+        with.put("connector", options.get("sink"));
+        if (options.get("sink").equals("digest")) {
+            Sameness sameness = sameness();
+            boolean keyed = sameness == Sameness.RESULT && query.updating();
+            with.put("key", keyed ? query.uniqueKey() : query.key());
+            with.put("changelog", options.get("changelog"));
+            with.put("keyed-result", Boolean.toString(keyed));
+            with.put("record", Integer.toString(record));
+            with.put("run", run);
+        }
+        return with;
+    }
+
+    private Sameness sameness() {
+        return query.sameness(options.parallelism(), options.is("minibatch"));
+    }
+
+    private static String dreySection(String explained) {
+        int at = explained.indexOf(SECTION);
+        return at < 0 ? "" : explained.substring(at + SECTION.length()).strip();
+    }
+}

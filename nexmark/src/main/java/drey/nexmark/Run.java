@@ -1,0 +1,163 @@
+package drey.nexmark;
+
+import drey.nexmark.digest.ChangelogDigest.Sameness;
+import drey.nexmark.source.ReplayStore;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Runs queries of the benchmark once with stock Flink and once with Drey on the same events, compares the changelogs at
+ * the sink, and prints what each cost. Ends with 0 only if every comparison held and every run that claims native
+ * operators had them.
+ */
+public final class Run {
+
+    private static final String STOCK = "stock";
+    private static final String DREY = "drey";
+
+    private final Options options;
+
+    private Run(Options options) {
+        this.options = options;
+    }
+
+    public static void main(String[] args) throws Exception {
+        Options options;
+        try {
+            options = Options.parse(args);
+        } catch (IllegalArgumentException e) {
+            System.err.println("nexmark: " + e.getMessage());
+            System.exit(2);
+            return;
+        }
+        // The cluster leaves threads behind that would keep the JVM alive.
+        System.exit(new Run(options).run());
+    }
+
+    private int run() throws Exception {
+        if (options.is("explain")) {
+            for (Query query : options.queries()) {
+                System.out.println("---- " + query.name() + " ----");
+                System.out.println(new EngineRun(options, query, DREY).explain());
+            }
+            return 0;
+        }
+        if (!options.get("engine").isEmpty()) {
+            return runOne();
+        }
+        List<Comparison> comparisons = new ArrayList<>();
+        for (Query query : options.queries()) {
+            Comparison comparison = compare(query);
+            System.out.println(comparison.table());
+            comparisons.add(comparison);
+            if (options.csv() != null) {
+                comparison.appendTo(options.csv());
+            }
+        }
+        if (comparisons.size() > 1) {
+            System.out.println(Comparison.summary(comparisons));
+        }
+        return comparisons.stream().allMatch(Comparison::isGood) ? 0 : 1;
+    }
+
+    /** One engine, for a parent process. */
+    private int runOne() throws Exception {
+        Query query = options.queries().get(0);
+        EngineRun engine = new EngineRun(options, query, options.get("engine"));
+        prepare();
+        warmUp(engine);
+        String label = query.name() + " " + options.get("engine");
+        RunResult result = engine.run(options.number("events"), -1, label);
+        result.write(Path.of(options.get("result")));
+        return 0;
+    }
+
+    private Comparison compare(Query query) throws Exception {
+        int pairs = (int) options.number("pairs");
+        List<RunResult> stock = new ArrayList<>();
+        List<RunResult> drey = new ArrayList<>();
+        if (!options.is("fresh-jvm")) {
+            prepare();
+            warmUp(new EngineRun(options, query, STOCK));
+            warmUp(new EngineRun(options, query, DREY));
+        }
+        for (int pair = 0; pair < pairs; pair++) {
+            // Who goes first alternates too: drift of the machine then favours neither.
+            if (pair % 2 == 0) {
+                stock.add(measure(query, STOCK, pair, pairs));
+                drey.add(measure(query, DREY, pair, pairs));
+            } else {
+                drey.add(measure(query, DREY, pair, pairs));
+                stock.add(measure(query, STOCK, pair, pairs));
+            }
+        }
+        Comparison comparison = new Comparison(options, query, stock, drey);
+        int bucket = comparison.differentBucket();
+        if (bucket >= 0) {
+            comparison.explainDifference(showDifference(query, bucket, comparison.sameness()));
+        }
+        return comparison;
+    }
+
+    private RunResult measure(Query query, String engine, int pair, int pairs) throws Exception {
+        String label = "%s %s %d/%d".formatted(query.name(), engine, pair + 1, pairs);
+        if (options.is("fresh-jvm")) {
+            return measureFresh(query, engine);
+        }
+        return new EngineRun(options, query, engine).run(options.number("events"), -1, label);
+    }
+
+    private RunResult measureFresh(Query query, String engine) throws Exception {
+        Path result = Files.createTempFile("nexmark-" + query.name() + "-" + engine, ".result");
+        try {
+            List<String> command = new ArrayList<>();
+            command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+            command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
+            command.add("-cp");
+            command.add(System.getProperty("java.class.path"));
+            command.add(Run.class.getName());
+            command.addAll(
+                    options.with("q", query.name())
+                            .with("engine", engine)
+                            .with("result", result.toString())
+                            .arguments());
+            int status = new ProcessBuilder(command).inheritIO().start().waitFor();
+            if (status != 0) {
+                throw new IllegalStateException(
+                        "%s with %s ended with status %d".formatted(query.name(), engine, status));
+            }
+            return RunResult.read(result);
+        } finally {
+            Files.deleteIfExists(result);
+        }
+    }
+
+    /** Runs both engines again, recording only the bucket that differs, and says where the two part. */
+    private String showDifference(Query query, int bucket, Sameness sameness) throws Exception {
+        long events = options.number("events");
+        RunResult stock = new EngineRun(options, query, STOCK).run(events, bucket, "again stock");
+        RunResult drey = new EngineRun(options, query, DREY).run(events, bucket, "again drey");
+        String difference =
+                stock.recording().firstDifference(drey.recording(), sameness, STOCK, DREY);
+        return difference != null
+                ? difference
+                : "the difference (bucket %d) did not show again in a second run of both"
+                        .formatted(bucket);
+    }
+
+    private void prepare() {
+        if (options.replay()) {
+            ReplayStore.of(options.generator());
+        }
+    }
+
+    private void warmUp(EngineRun engine) throws Exception {
+        long events = Math.min(options.number("warmup"), options.number("events"));
+        if (events > 0) {
+            engine.run(events, -1, "warm-up");
+        }
+    }
+}

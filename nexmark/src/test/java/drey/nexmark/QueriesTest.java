@@ -1,0 +1,238 @@
+package drey.nexmark;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import drey.nexmark.digest.ChangelogDigest;
+import drey.nexmark.digest.ChangelogDigest.Sameness;
+import drey.nexmark.generator.EventGenerator;
+import drey.nexmark.generator.GeneratorConfig;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.flink.table.data.RowData;
+import org.apache.flink.types.RowKind;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+class QueriesTest {
+
+    private static final int EVENTS = 10_000;
+
+    static List<Query> queries() {
+        return Query.all();
+    }
+
+    @Test
+    void thereAreTwentyThree() {
+        assertThat(Query.all()).hasSize(23).extracting(Query::name).doesNotContain("q6");
+    }
+
+    @ParameterizedTest
+    @MethodSource("queries")
+    void isPlannedByFlinkAndByDrey(Query query) throws Exception {
+        for (String engine : List.of("stock", "drey")) {
+            String plan = new EngineRun(options(), query, engine).explain();
+            assertThat(plan).contains("Sink(table=[default_catalog.default_database.nexmark_q");
+            assertThat(plan).contains("TableSourceScan(table=[[default_catalog");
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("queries")
+    void givesTheSameWithDreyAsWithFlinkAlone(Query query) throws Exception {
+        RunResult stock = stock(query, options());
+        RunResult drey = new EngineRun(options(), query, "drey").run(EVENTS, -1, "");
+        assertThat(stock.rowsIn()).isEqualTo(EVENTS);
+        assertThat(stock.rowsOut()).isEqualTo(stock.digest().rows());
+        assertThat(stock.nativeRows()).isZero();
+        assertThat(drey.nativeRows() > 0).isEqualTo(drey.nativeNodes() > 0);
+        Sameness sameness = query.sameness(1, false);
+        assertThat(drey.digest().firstDifference(stock.digest(), sameness)).isEqualTo(-1);
+        if (query.name().equals("q18")) {
+            assertThat(drey.nativeRows()).isEqualTo(EVENTS / 50 * 46);
+        }
+    }
+
+    @Test
+    void q0PassesEveryBidWhicheverRungItIsOn() throws Exception {
+        Query q0 = query("q0");
+        RunResult replay = stock(q0, options());
+        RunResult generated = stock(q0, options("--rung", "generator"));
+        assertThat(replay.rowsOut()).isEqualTo(EVENTS / 50 * 46);
+        assertThat(generated.digest().firstDifference(replay.digest(), Sameness.ORDER))
+                .isEqualTo(-1);
+    }
+
+    @Test
+    void q0GivesTheSameAtParallelismTwo() throws Exception {
+        Query q0 = query("q0");
+        RunResult one = stock(q0, options());
+        RunResult two = stock(q0, options("--parallelism", "2"));
+        assertThat(two.digest().firstDifference(one.digest(), Sameness.CHANGES)).isEqualTo(-1);
+    }
+
+    @Test
+    void q18KeepsTheLastBidOfEachBidderOnEachAuction() throws Exception {
+        Set<String> pairs = new HashSet<>();
+        long bids = 0;
+        EventGenerator generator = new EventGenerator(GeneratorConfig.of(1, EVENTS, 10_000));
+        for (int event = 0; event < EVENTS; event++) {
+            if (generator.type(event) == EventGenerator.BID) {
+                RowData bid = generator.next(event).getRow(3, 7);
+                pairs.add(bid.getLong(0) + "/" + bid.getLong(1));
+                bids++;
+            }
+        }
+        // In time order, every bid is the last so far: the first of its pair is inserted, each
+        // other one replaces.
+        ChangelogDigest all = stock(query("q18"), options("--changelog", "all")).digest();
+        assertThat(all.rows(RowKind.INSERT)).isEqualTo(pairs.size());
+        assertThat(all.rows(RowKind.UPDATE_AFTER)).isEqualTo(bids - pairs.size());
+        assertThat(all.rows(RowKind.UPDATE_BEFORE)).isEqualTo(bids - pairs.size());
+        assertThat(all.rows(RowKind.DELETE)).isZero();
+
+        ChangelogDigest upserts = stock(query("q18"), options()).digest();
+        assertThat(upserts.rows(RowKind.UPDATE_BEFORE)).isZero();
+        assertThat(upserts.rows()).isEqualTo(bids);
+    }
+
+    @Test
+    void q17EndsWithOneRowForEachAuctionWithBids() throws Exception {
+        Map<Long, Integer> auctions = new HashMap<>();
+        EventGenerator generator = new EventGenerator(GeneratorConfig.of(1, EVENTS, 10_000));
+        for (int event = 0; event < EVENTS; event++) {
+            if (generator.type(event) == EventGenerator.BID) {
+                auctions.merge(generator.partition(event), 1, Integer::sum);
+            }
+        }
+        ChangelogDigest digest = stock(query("q17"), options()).digest();
+        assertThat(digest.rows(RowKind.INSERT)).isEqualTo(auctions.size());
+        assertThat(digest.rows()).isEqualTo(EVENTS / 50 * 46);
+    }
+
+    @Test
+    void aDifferenceIsFoundAndShown() throws Exception {
+        Query q18 = query("q18");
+        EngineRun one = new EngineRun(options(), q18, "stock");
+        EngineRun other = new EngineRun(options("--seed", "2"), q18, "stock");
+        ChangelogDigest a = one.run(EVENTS, -1, "").digest();
+        int bucket = a.firstDifference(other.run(EVENTS, -1, "").digest(), Sameness.ORDER);
+        assertThat(bucket).isNotNegative();
+        String difference =
+                one.run(EVENTS, bucket, "")
+                        .recording()
+                        .firstDifference(
+                                other.run(EVENTS, bucket, "").recording(),
+                                Sameness.ORDER,
+                                "stock",
+                                "drey");
+        assertThat(difference).startsWith("first difference: change 1 of its key");
+        assertThat(difference).containsPattern("stock +(\\+I\\(\\d+, |\\(none\\))");
+    }
+
+    @Test
+    void aRunSurvivesBeingWritten(@TempDir Path folder) throws Exception {
+        RunResult run = stock(query("q2"), options());
+        run.write(folder.resolve("run"));
+        RunResult read = RunResult.read(folder.resolve("run"));
+        assertThat(read.rowsOut()).isEqualTo(run.rowsOut());
+        assertThat(read.cpuNanos()).isEqualTo(run.cpuNanos());
+        assertThat(read.digest().firstDifference(run.digest(), Sameness.ORDER)).isEqualTo(-1);
+    }
+
+    @Test
+    void aComparisonIsInvalidWhenResultsDifferOrNothingWasNative() throws Exception {
+        Options options = options("--q", "q18");
+        Query q18 = query("q18");
+        RunResult stock = stock(q18, options);
+        RunResult other = new EngineRun(options("--seed", "2"), q18, "stock").run(EVENTS, -1, "");
+
+        Comparison same = new Comparison(options, q18, List.of(stock), List.of(stock));
+        assertThat(same.isValid()).isTrue();
+        assertThat(same.isGood()).isFalse();
+        assertThat(same.table()).contains("changelog digest: equal").contains("INVALID: nothing");
+
+        Comparison different = new Comparison(options, q18, List.of(stock), List.of(other));
+        assertThat(different.isValid()).isFalse();
+        assertThat(different.table())
+                .contains("changelog digest: DIFFERENT")
+                .contains("INVALID: the changelogs differ");
+
+        RunResult claimed =
+                new RunResult(
+                        "drey",
+                        EVENTS,
+                        stock.rowsOut(),
+                        1,
+                        1,
+                        1,
+                        1,
+                        0,
+                        1,
+                        "x: native",
+                        stock.digest(),
+                        null);
+        Comparison unproven = new Comparison(options, q18, List.of(stock), List.of(claimed));
+        assertThat(unproven.table()).contains("INVALID: the plan has native operators, but none");
+
+        RunResult proven =
+                new RunResult(
+                        "drey",
+                        EVENTS,
+                        stock.rowsOut(),
+                        1,
+                        1,
+                        1,
+                        1,
+                        9_200,
+                        1,
+                        "x: native",
+                        stock.digest(),
+                        null);
+        Comparison good = new Comparison(options, q18, List.of(stock), List.of(proven));
+        assertThat(good.isGood()).isTrue();
+        assertThat(good.table()).doesNotContain("INVALID");
+        assertThat(Comparison.summary(List.of(good, same)))
+                .startsWith("nexmark: 2 queries, 2 valid, geomean wall ")
+                .contains("worst q18 ");
+    }
+
+    @Test
+    void optionsAreChecked() {
+        assertThatThrownBy(() -> options("--q", "q6")).hasMessageContaining("no query 'q6'");
+        assertThatThrownBy(() -> options("--rung", "kafka"))
+                .hasMessage("rung must be one of replay, generator, is 'kafka'");
+        assertThatThrownBy(() -> options("--events", "many"))
+                .hasMessage("events must be a number, is 'many'");
+        assertThatThrownBy(() -> options("--colour", "blue"))
+                .hasMessageContaining("'--colour' is not an option");
+        Options parsed = options("--q", "q18, q19", "--conf", "a=1;b=x=y");
+        assertThat(parsed.queries()).extracting(Query::name).containsExactly("q18", "q19");
+        assertThat(parsed.configuration()).containsEntry("a", "1").containsEntry("b", "x=y");
+        assertThat(Options.parse(parsed.arguments().toArray(new String[0]))).isEqualTo(parsed);
+    }
+
+    private static Query query(String name) {
+        return Query.parse(name).get(0);
+    }
+
+    private static RunResult stock(Query query, Options options) throws Exception {
+        return new EngineRun(options, query, "stock").run(EVENTS, -1, "");
+    }
+
+    private static Options options(String... more) {
+        String[] args = new String[more.length + 4];
+        args[0] = "--events";
+        args[1] = Integer.toString(EVENTS);
+        args[2] = "--managed";
+        args[3] = "64m";
+        System.arraycopy(more, 0, args, 4, more.length);
+        return Options.parse(args);
+    }
+}

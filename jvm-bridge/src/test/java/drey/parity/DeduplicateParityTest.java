@@ -1,0 +1,139 @@
+package drey.parity;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import drey.jni.NativeOperator;
+import drey.runtime.BatchOptions;
+import drey.runtime.NativeExecutions;
+
+import org.apache.flink.runtime.state.StateBackend;
+import org.apache.flink.state.rocksdb.EmbeddedRocksDBStateBackend;
+import org.apache.flink.table.types.logical.LogicalType;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.function.Supplier;
+import java.util.random.RandomGenerator;
+import java.util.stream.Stream;
+
+/**
+ * Flink's deduplicate against ours, row by row, kinds and record timestamps included. A seed is the only input of a run; a
+ * failure names it, and {@code -Ddrey.parity.seed=<seed>} plays it again.
+ */
+class DeduplicateParityTest {
+
+    /** Rows of one run. With all variants and both retentions that makes a million. */
+    private static final int ROWS = 9_000;
+
+    private static final long TTL = 60;
+
+    @AfterEach
+    void nothingIsLeftOver() {
+        assertThat(NativeOperator.live()).isEmpty();
+    }
+
+    @TestFactory
+    Stream<DynamicTest> everyVariant() {
+        return variants()
+                .map(
+                        dedup ->
+                                DynamicTest.dynamicTest(
+                                        dedup.toString(),
+                                        () -> run(dedup, seed(1) + dedup.hashCode(), ROWS)));
+    }
+
+    /** Another seed each time, so that in the long run more is covered than what passed once. */
+    @Test
+    void freshSeed() throws Exception {
+        long fresh = seed(System.nanoTime());
+        System.out.println("parity with seed " + fresh);
+        List<Deduplication> all = variants().toList();
+        SplittableRandom rng = new SplittableRandom(fresh);
+        for (int i = 0; i < 10; i++) {
+            run(all.get(rng.nextInt(all.size())), fresh + i, 2_000);
+        }
+    }
+
+    /** Each type alone as key, so that a fault in one isn't hidden behind another column. */
+    @TestFactory
+    Stream<DynamicTest> everyKeyType() {
+        Deduplication dedup = new Deduplication(true, true, true, true, false, 0, false, 0);
+        return Schema.KEY_TYPES.stream()
+                .map(
+                        type ->
+                                DynamicTest.dynamicTest(
+                                        type.asSummaryString(),
+                                        () -> {
+                                            SplittableRandom rng =
+                                                    new SplittableRandom(type.hashCode());
+                                            compare(
+                                                    dedup,
+                                                    new Schema(List.of(type)),
+                                                    rng,
+                                                    4_000,
+                                                    100);
+                                        }));
+    }
+
+    private static Stream<Deduplication> variants() {
+        return Stream.concat(Deduplication.all(0).stream(), Deduplication.all(TTL).stream());
+    }
+
+    private static long seed(long otherwise) {
+        return Long.getLong("drey.parity.seed", otherwise);
+    }
+
+    private static void run(Deduplication dedup, long seed, int rows) throws Exception {
+        SplittableRandom rng = new SplittableRandom(seed);
+        List<LogicalType> keyTypes = new ArrayList<>();
+        int columns = 1 + rng.nextInt(3);
+        for (int i = 0; i < columns; i++) {
+            keyTypes.add(Schema.KEY_TYPES.get(rng.nextInt(Schema.KEY_TYPES.size())));
+        }
+        int keySpace = new int[] {3, 40, 1000}[rng.nextInt(3)];
+        try {
+            compare(dedup, new Schema(keyTypes), rng, rows, keySpace);
+        } catch (Throwable e) {
+            throw new AssertionError("seed " + seed + ", keys " + keyTypes, e);
+        }
+    }
+
+    private static void compare(
+            Deduplication dedup, Schema schema, RandomGenerator rng, int rows, int keySpace)
+            throws Exception {
+        Scenario scenario =
+                Scenario.random(
+                        schema,
+                        new Scenario.Options(rows, keySpace, dedup.ttl() > 0, 100, true),
+                        rng,
+                        dedup.ttl());
+        BatchOptions options =
+                new BatchOptions(
+                        new int[] {1, 2, 3, 7, 64, 1024, 4096}[rng.nextInt(7)],
+                        new int[] {100, 5_000, 1 << 20}[rng.nextInt(3)],
+                        rng.nextInt(4) == 0 ? 0 : 5);
+        Supplier<StateBackend> backend =
+                dedup.heapDiffersFromRocks() ? EmbeddedRocksDBStateBackend::new : () -> null;
+        String what = dedup + ", " + options;
+
+        Log flink = Runner.stock(scenario, dedup, backend);
+        long before = NativeExecutions.of("deduplicate").rowsIn();
+        Log drey = Runner.ours(scenario, dedup, options);
+        assertThat(NativeExecutions.of("deduplicate").rowsIn() - before)
+                .as("rows that went through the library")
+                .isEqualTo(rows);
+
+        if (dedup.usesTimers()) {
+            // Timers of equal time fire in the order of Flink's heap, which nothing else can know.
+            Compare.sequencesByKey(schema, flink, drey, what);
+            Compare.ascendingTime(schema, drey, what);
+        } else {
+            Compare.sequences(schema, flink, drey, what);
+        }
+    }
+}

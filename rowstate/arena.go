@@ -13,6 +13,9 @@ type Ref uint32
 // firstRef is the first address handed out: 0 stays free for "none", and small numbers for what probes answer.
 const firstRef = 8
 
+// slack is what stays unused at the end of an arena: kernels read whole vectors from the start of a key.
+const slack = 128
+
 // Arena hands out blocks of bytes outside the Go heap. Blocks have size classes: multiples of 8 bytes up to 128, then eight
 // classes per doubling. A freed block goes to the free list of its class, last in first out, which is what the next
 // allocation of the class takes. The first 8 bytes of a free block are the ref of the next one and, above it, the class.
@@ -20,8 +23,7 @@ type Arena struct {
 	base   unsafe.Pointer // the region's, repeated here for one load less
 	next   int64          // offset of the first byte never handed out
 	free   [classCount]Ref
-	live   int64 // bytes of live blocks, as asked for
-	held   int64 // the same, rounded to their classes
+	end    int64 // offset up to which blocks may be handed out
 	idle   int64 // bytes of blocks in free lists
 	reg    *region
 	blocks map[Ref]int // invariants builds: the live blocks
@@ -74,34 +76,44 @@ func BlockSize(n int) int64 {
 // after a successful Reserve it cannot.
 func (a *Arena) Alloc(n int) Ref {
 	class, size := classOf(n)
-	r := a.free[class]
-	if r != 0 {
-		p := (*uint64)(unsafe.Add(a.base, int64(r)*refUnit))
-		a.free[class] = Ref(*p)
-		a.idle -= size
-		if invariants.Enabled {
-			invariants.CheckMangled(unsafe.Slice((*byte)(unsafe.Pointer(p)), size)[8:])
-		}
-	} else {
-		r = a.bump(size)
-	}
-	a.live += int64(n)
-	a.held += size
+	r := a.alloc(class, size)
 	if invariants.Enabled {
 		a.blocks[r] = n
 	}
 	return r
 }
 
-func (a *Arena) bump(size int64) Ref {
-	at := a.next
-	if at+size > a.reg.usable {
-		if err := a.reg.grow(at + size); err != nil {
-			panic(err)
+// alloc returns a block of a class, whose blocks have that size.
+func (a *Arena) alloc(class int, size int64) Ref {
+	r := a.free[class]
+	if r == 0 {
+		at := a.next
+		if at+size > a.end {
+			a.grow(at + size)
 		}
+		a.next = at + size
+		return Ref(at / refUnit)
 	}
-	a.next = at + size
-	return Ref(at / refUnit)
+	p := (*uint64)(unsafe.Add(a.base, int64(r)*refUnit))
+	a.free[class] = Ref(*p)
+	a.idle -= size
+	if invariants.Enabled {
+		invariants.CheckMangled(unsafe.Slice((*byte)(unsafe.Pointer(p)), size)[8:])
+	}
+	return r
+}
+
+// reserve makes the first need bytes of the arena usable.
+func (a *Arena) reserve(need int64) error {
+	err := a.reg.grow(need + slack)
+	a.end = a.reg.usable - slack
+	return err
+}
+
+func (a *Arena) grow(need int64) {
+	if err := a.reserve(need); err != nil {
+		panic(err)
+	}
 }
 
 // Free gives a block back; n is what it was allocated with. The block must not be used any more.
@@ -112,8 +124,6 @@ func (a *Arena) Free(r Ref, n int) {
 		delete(a.blocks, r)
 		invariants.Mangle(a.reg.bytes(int64(r)*refUnit, int64(r)*refUnit+size))
 	}
-	a.live -= int64(n)
-	a.held -= size
 	a.idle += size
 	*(*uint64)(unsafe.Add(a.base, int64(r)*refUnit)) = uint64(class)<<32 | uint64(a.free[class])
 	a.free[class] = r
@@ -136,13 +146,12 @@ func (a *Arena) check(r Ref, n int) {
 // Reserve makes room, so that allocations of n bytes in all cannot fail. It holds for blocks whose sizes are multiples of 8,
 // like rows of Flink's binary format; other sizes count as rounded up (BlockSize tells). On an error nothing has changed.
 func (a *Arena) Reserve(n int64) error {
-	return a.reg.grow(a.next + n + n/8)
+	return a.reserve(a.next + n + n/8)
 }
 
 // ArenaStats tells what an arena's memory is used for.
 type ArenaStats struct {
-	Live   int64 // bytes of live blocks, as asked for
-	Held   int64 // bytes of live blocks with what rounding to size classes added
+	Held   int64 // bytes of live blocks, with what rounding to size classes added
 	Idle   int64 // bytes of freed blocks, waiting to be used again
 	Unused int64 // bytes mapped, but never handed out
 }
@@ -150,11 +159,11 @@ type ArenaStats struct {
 // Stats tells what the arena's memory is used for; the sum of Held, Idle and Unused is what the budget counts, but for the
 // first 64 bytes.
 func (a *Arena) Stats() ArenaStats {
-	return ArenaStats{Live: a.live, Held: a.held, Idle: a.idle, Unused: max(0, a.reg.usable-a.next)}
+	return ArenaStats{Held: a.next - firstRef*refUnit - a.idle, Idle: a.idle, Unused: max(0, a.reg.usable-a.next)}
 }
 
 // Close gives all memory back; no block may be used any more. It is idempotent.
 func (a *Arena) Close() {
 	a.reg.close()
-	a.base, a.next, a.free, a.live, a.held, a.idle, a.blocks = nil, firstRef*refUnit, [classCount]Ref{}, 0, 0, 0, nil
+	a.base, a.next, a.end, a.free, a.idle, a.blocks = nil, firstRef*refUnit, 0, [classCount]Ref{}, 0, nil
 }

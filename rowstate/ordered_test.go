@@ -136,8 +136,8 @@ func TestOrderedAgainstSortedSlice(t *testing.T) {
 					}
 					m.want = m.want[:len(m.want)-1]
 				}
-				if s := m.arena.Stats(); s.Live != 0 {
-					t.Fatalf("an empty set holds %d bytes", s.Live)
+				if s := m.arena.Stats(); s.Held != 0 {
+					t.Fatalf("an empty set holds %d bytes", s.Held)
 				}
 			})
 		}
@@ -152,14 +152,14 @@ func TestOrderedClearFreesAll(t *testing.T) {
 			m.insert(binary.BigEndian.AppendUint64(nil, rng.Uint64()))
 		}
 		before := m.arena.Stats()
-		if before.Live == 0 {
+		if before.Held == 0 {
 			t.Fatal("a set without nodes")
 		}
 		m.o.Clear(&m.set)
 		m.want = nil
 		m.check(rng)
-		if s := m.arena.Stats(); s.Live != 0 {
-			t.Fatalf("%d elements: %d bytes left", n, s.Live)
+		if s := m.arena.Stats(); s.Held != 0 {
+			t.Fatalf("%d elements: %d bytes left", n, s.Held)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package rowstate
 import (
 	"fmt"
 	"math/bits"
+	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -21,7 +22,8 @@ const (
 // a slab costs memory when it is first touched, and counts for the budget from the moment it is made usable.
 type region struct {
 	base     unsafe.Pointer // aligned to a huge page
-	usable   int64          // bytes made usable so far
+	usable   int64          // bytes made usable so far, which the budget counts
+	ready    int64          // bytes mapped readable and writable: more than usable only in a recycled region
 	reserved int64
 	budget   *Budget
 	purpose  string
@@ -36,6 +38,10 @@ func newRegion(b *Budget, purpose string, most int64) *region {
 		most = max(b.limit, smallStep)
 	}
 	most = (most + hugeSize - 1) &^ (hugeSize - 1)
+	if r := idle.take(most); r != nil {
+		r.budget, r.purpose = b, purpose
+		return r
+	}
 	for ; ; most = max(most/2, hugeSize) {
 		size := uintptr(most + hugeSize)
 		p, err := unix.MmapPtr(-1, 0, nil, size, unix.PROT_NONE, unix.MAP_ANON|unix.MAP_PRIVATE|unix.MAP_NORESERVE)
@@ -75,9 +81,12 @@ func (r *region) grow(need int64) error {
 			return err
 		}
 	}
-	if err := unix.Mprotect(r.bytes(r.usable, to), unix.PROT_READ|unix.PROT_WRITE); err != nil {
-		r.budget.give(r.purpose, to-r.usable)
-		return fmt.Errorf("rowstate: cannot map %d bytes for %s: %w", to-r.usable, r.purpose, err)
+	if to > r.ready {
+		if err := unix.Mprotect(r.bytes(r.ready, to), unix.PROT_READ|unix.PROT_WRITE); err != nil {
+			r.budget.give(r.purpose, to-r.usable)
+			return fmt.Errorf("rowstate: cannot map %d bytes for %s: %w", to-r.usable, r.purpose, err)
+		}
+		r.ready = to
 	}
 	r.usable = to
 	return nil
@@ -100,9 +109,52 @@ func (r *region) close() {
 	if r.mapping == nil {
 		return
 	}
-	if err := unix.MunmapPtr(r.mapping, r.mapped); err != nil {
-		panic(fmt.Errorf("rowstate: cannot unmap %s: %w", r.purpose, err))
-	}
 	r.budget.give(r.purpose, r.usable)
-	r.mapping, r.base, r.usable, r.reserved = nil, nil, 0, 0
+	old := *r
+	r.mapping, r.base, r.usable, r.ready, r.reserved = nil, nil, 0, 0, 0
+	if old.ready <= recycled && idle.put(&old) {
+		return
+	}
+	if err := unix.MunmapPtr(old.mapping, old.mapped); err != nil {
+		panic(fmt.Errorf("rowstate: cannot unmap %s: %w", old.purpose, err))
+	}
+}
+
+const (
+	recycled = 128 << 10 // the largest region that is recycled
+	idleMost = 64
+)
+
+// idle keeps a few closed small regions, zeroed, for the next small table: mapping, faulting in and unmapping its pages costs
+// more than all else about it. At most 8 MiB are kept, which no budget counts.
+var idle idleRegions
+
+type idleRegions struct {
+	mu      sync.Mutex
+	regions []*region
+}
+
+func (i *idleRegions) take(reserved int64) *region {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for at := len(i.regions) - 1; at >= 0; at-- {
+		if r := i.regions[at]; r.reserved == reserved {
+			i.regions = append(i.regions[:at], i.regions[at+1:]...)
+			return r
+		}
+	}
+	return nil
+}
+
+// put takes over a region of which the first usable bytes were in use.
+func (i *idleRegions) put(r *region) bool {
+	clear(r.bytes(0, r.usable))
+	r.usable, r.budget = 0, nil
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if len(i.regions) >= idleMost {
+		return false
+	}
+	i.regions = append(i.regions, r)
+	return true
 }

@@ -29,10 +29,35 @@ const (
 	highs = 0x8080808080808080
 )
 
-// match has bit i set for every slot i with the tag. Unlike the cheaper test of simd's probe it is exact.
+// anyZero has the lowest zero byte of x marked with its high bit, and maybe others above it; it is 0 if there is none.
+func anyZero(x uint64) uint64 { return (x - ones) &^ x & highs }
+
+func (c *chunk) words() (low, high uint64) {
+	return *(*uint64)(unsafe.Pointer(&c.tags[0])), *(*uint64)(unsafe.Pointer(&c.tags[8]))
+}
+
+// has tells whether a slot has the tag.
+func (c *chunk) has(tag uint64) bool {
+	low, high := c.words()
+	return anyZero(low^tag*ones)|anyZero(high^tag*ones)&(highs>>32) != 0
+}
+
+// empty is the first empty slot, or -1.
+func (c *chunk) empty() int {
+	low, high := c.words()
+	if m := anyZero(low); m != 0 {
+		return bits.TrailingZeros64(m) >> 3
+	}
+	if m := anyZero(high) & (highs >> 32); m != 0 {
+		return 8 + bits.TrailingZeros64(m)>>3
+	}
+	return -1
+}
+
+// match has bit i set for every slot i with the tag. Unlike anyZero it is exact.
 func (c *chunk) match(tag uint64) uint32 {
-	low := zeroBytes(*(*uint64)(unsafe.Pointer(&c.tags[0])) ^ tag*ones)
-	high := zeroBytes(*(*uint64)(unsafe.Pointer(&c.tags[8])) ^ tag*ones)
+	low, high := c.words()
+	low, high = zeroBytes(low^tag*ones), zeroBytes(high^tag*ones)
 	// The multiplication gathers the eight high bits in the top byte.
 	const gather = 0x0002040810204081
 	return uint32(low*gather>>56) | uint32(high*gather>>56&0xF)<<8
@@ -44,14 +69,24 @@ func zeroBytes(x uint64) uint64 { return ^((x&^highs + (ones * 0x7F)) | x | ones
 // step is the distance between the chunks an entry may be in: odd, so all 64 are visited.
 func step(tag uint64) uint64 { return 2*tag + 1 }
 
-// segmentMeta is what is known of a segment besides its chunks.
+// segmentMeta is what is known of a segment besides its chunks and the number of its entries.
 type segmentMeta struct {
-	count uint16 // entries
-	depth uint8  // directory bits that its entries share
-	_     uint8
 	next  uint32 // number of the segment that takes more entries of the same directory slots, or 0
-	_     [2]uint32
+	depth uint8  // directory bits that its entries share
+	_     [3]uint8
 }
+
+// metaBlock is what is known of 64 segments. Counts, which every insertion needs, are apart from the rest, so that those of
+// a large table stay in the cache.
+type metaBlock struct {
+	counts [64]uint16
+	metas  [64]segmentMeta
+}
+
+const metaBlockSize = int64(unsafe.Sizeof(metaBlock{}))
+
+// metaBytes is the size of what is known of n segments.
+func metaBytes(n uint32) int64 { return (int64(n) + 63) / 64 * metaBlockSize }
 
 // segments is the index of a table: an extendible hash directory of segments, each a small swiss table of 64 chunks.
 // A full segment is split in two, which costs the same however large the table is.
@@ -64,8 +99,6 @@ type segments struct {
 	splits  int
 
 	segs, dirs, meters *region
-	hashes             [segmentSlots]uint64 // scratch of a split
-	refs               [segmentSlots]uint32
 }
 
 func newSegments(b *Budget, purpose string) segments {
@@ -75,7 +108,7 @@ func newSegments(b *Budget, purpose string) segments {
 	for _, g := range []struct {
 		r *region
 		n int64
-	}{{s.segs, segmentSize}, {s.dirs, 4}, {s.meters, int64(unsafe.Sizeof(segmentMeta{}))}} {
+	}{{s.segs, segmentSize}, {s.dirs, 4}, {s.meters, metaBytes(1)}} {
 		if err := g.r.grow(g.n); err != nil {
 			s.close()
 			panic(err)
@@ -84,9 +117,14 @@ func newSegments(b *Budget, purpose string) segments {
 	return s
 }
 
-func (s *segments) meta(n uint32) *segmentMeta {
-	return (*segmentMeta)(unsafe.Add(s.metas, uintptr(n)*unsafe.Sizeof(segmentMeta{})))
+func (s *segments) block(n uint32) *metaBlock {
+	return (*metaBlock)(unsafe.Add(s.metas, uintptr(n/64)*uintptr(metaBlockSize)))
 }
+
+func (s *segments) meta(n uint32) *segmentMeta { return &s.block(n).metas[n%64] }
+
+// count is the number of entries of segment n.
+func (s *segments) count(n uint32) *uint16 { return &s.block(n).counts[n%64] }
 
 // chunk is chunk at, modulo 64, of segment n.
 func (s *segments) chunk(n uint32, at uint64) *chunk {
@@ -109,13 +147,13 @@ func (s *segments) next(n uint32) (uint32, bool) {
 // room finds the segment that takes one more entry with the hash, splitting a full one.
 func (s *segments) room(h uint64, entries unsafe.Pointer) uint32 {
 	n := s.of(h)
-	for s.meta(n).count >= segmentLimit && s.meta(n).next == 0 {
+	for *s.count(n) >= segmentLimit && s.meta(n).next == 0 {
 		if !s.split(n, h, entries) {
 			break
 		}
 		n = s.of(h)
 	}
-	for s.meta(n).count >= segmentLimit {
+	for *s.count(n) >= segmentLimit {
 		next, ok := s.next(n)
 		if !ok {
 			next = s.chain(n)
@@ -130,8 +168,7 @@ func (s *segments) place(n uint32, h uint64, r Ref) {
 	tag := h >> simd.TagShift
 	for at := h >> simd.ChunkShift; ; at += step(tag) {
 		c := s.chunk(n, at)
-		if empty := c.match(0); empty != 0 {
-			slot := bits.TrailingZeros32(empty)
+		if slot := c.empty(); slot >= 0 {
 			c.tags[slot], c.refs[slot] = byte(tag), uint32(r)
 			return
 		}
@@ -159,7 +196,7 @@ func (s *segments) remove(h uint64, r Ref) {
 						passed.overflow--
 					}
 				}
-				s.meta(n).count--
+				*s.count(n)--
 				return
 			}
 			if c.overflow == 0 {
@@ -210,31 +247,54 @@ func (s *segments) split(n uint32, h uint64, entries unsafe.Pointer) bool {
 
 // divide shares the entries of segment n with an empty one by hash bit depth of the directory's bits.
 func (s *segments) divide(n, fresh uint32, depth uint8, entries unsafe.Pointer) {
+	var refs [segmentSlots]uint32
+	var hashes [segmentSlots]uint64
 	count := 0
 	for at := range uint64(chunksPerSegment) {
 		c := s.chunk(n, at)
 		for slot, tag := range c.tags {
 			if tag != 0 {
-				s.refs[count] = c.refs[slot]
+				refs[count] = c.refs[slot]
 				count++
 			}
 		}
 	}
 	// The loads of this loop do not depend on each other: their misses overlap.
-	for i, r := range s.refs[:count] {
-		s.hashes[i] = load(entries, uintptr(r)*refUnit)
+	for i, r := range refs[:count] {
+		hashes[i] = load(entries, uintptr(r)*refUnit)
 	}
 	clear(s.segs.bytes(int64(n)*segmentSize, int64(n+1)*segmentSize))
-	moved := 0
-	for i, h := range s.hashes[:count] {
+
+	// Home chunks fill from their first slot on. The number of entries of each is kept apart: reading it off the tags that
+	// were just written would stall on every entry. Entries that find their home full are placed afterwards.
+	var filled [2 * chunksPerSegment]uint8
+	moved, over := 0, 0
+	for i, h := range hashes[:count] {
+		side := h >> (simd.DirShift + depth) & 1
+		moved += int(side)
+		home := h >> simd.ChunkShift % chunksPerSegment
+		slot := filled[side*chunksPerSegment+home]
+		if slot == simd.ChunkSlots {
+			hashes[over], refs[over] = h, refs[i]
+			over++
+			continue
+		}
+		filled[side*chunksPerSegment+home] = slot + 1
+		to := n
+		if side != 0 {
+			to = fresh
+		}
+		c := s.chunk(to, home)
+		c.tags[slot], c.refs[slot] = byte(h>>simd.TagShift), refs[i]
+	}
+	for i, h := range hashes[:over] {
 		to := n
 		if h>>(simd.DirShift+depth)&1 != 0 {
 			to = fresh
-			moved++
 		}
-		s.place(to, h, Ref(s.refs[i]))
+		s.place(to, h, Ref(refs[i]))
 	}
-	s.meta(n).count, s.meta(fresh).count = uint16(count-moved), uint16(moved)
+	*s.count(n), *s.count(fresh) = uint16(count-moved), uint16(moved)
 }
 
 // add makes one more segment usable; the caller counts it.
@@ -242,7 +302,7 @@ func (s *segments) add() (uint32, error) {
 	if err := s.segs.grow(int64(s.used+1) * segmentSize); err != nil {
 		return 0, err
 	}
-	if err := s.meters.grow(int64(s.used+1) * int64(unsafe.Sizeof(segmentMeta{}))); err != nil {
+	if err := s.meters.grow(metaBytes(s.used + 1)); err != nil {
 		return 0, err
 	}
 	return s.used, nil
@@ -270,7 +330,7 @@ func (s *segments) reserve(rows int) error {
 	if err := s.segs.grow(int64(most) * segmentSize); err != nil {
 		return err
 	}
-	if err := s.meters.grow(int64(most) * int64(unsafe.Sizeof(segmentMeta{}))); err != nil {
+	if err := s.meters.grow(metaBytes(most)); err != nil {
 		return err
 	}
 	return s.dirs.grow(int64(64+8*uint64(most)) * 4)

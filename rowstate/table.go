@@ -27,10 +27,13 @@ type TableOptions struct {
 type Table struct {
 	probe    simd.ProbeTable
 	entries  unsafe.Pointer // base of the entries' arena
+	values   unsafe.Pointer // base of the values, if the width is fixed and need not be checked
 	width    uintptr        // of keys; 0 if it varies
 	valueAt  uintptr        // offset of the value in an entry, if the width is fixed
 	stride   int64          // size of an entry's block, if the width is fixed
-	valSize  int
+	class    int            // its class in the arena
+	valSize  int            // of values, rounded up to multiples of 8
+	valLen   int            // of values
 	len      int
 	arena    *Arena
 	segments segments
@@ -39,13 +42,15 @@ type Table struct {
 	closed   bool
 	checks   int // invariants builds: operations so far
 
-	cand [subBatch]uint32 // what a probe answered
+	slow [subBatch]uint32 // rows of a sub-batch that its sweeps did not decide
 }
 
 const (
 	// subBatch is the number of rows that go through the probe's two sweeps together: enough to hide the misses, few
 	// enough that what was fetched is still in the first-level cache when it is compared.
 	subBatch = 256
+	// cacheSize is the size up to which a table is taken to be in the second-level cache.
+	cacheSize = 512 << 10
 	// header is what comes before the key in an entry: bits 16..63 of its hash, and its length, or longKey if 8 bytes
 	// with the length follow.
 	header   = 8
@@ -69,7 +74,7 @@ var process = func() (p struct {
 // NewTable returns an empty table.
 func NewTable(b *Budget, opts TableOptions) *Table {
 	t := &Table{
-		width: uintptr(opts.KeyWidth), valSize: opts.ValueSize, hash: opts.hash, kernels: opts.kernels,
+		width: uintptr(opts.KeyWidth), valLen: opts.ValueSize, valSize: int(pad8(uintptr(opts.ValueSize))), hash: opts.hash, kernels: opts.kernels,
 		arena: NewArena(b, opts.Purpose), segments: newSegments(b, opts.Purpose+" index"),
 	}
 	if t.kernels == nil {
@@ -78,9 +83,12 @@ func NewTable(b *Budget, opts TableOptions) *Table {
 	if t.width > 0 {
 		keyAt := t.keyAt(t.width)
 		t.valueAt = keyAt + pad8(t.width)
-		t.stride = BlockSize(int(t.valueAt) + int(pad8(uintptr(opts.ValueSize))))
+		t.class, t.stride = classOf(int(t.valueAt) + t.valSize)
 	}
 	t.entries = t.arena.base
+	if t.width > 0 && !invariants.Enabled {
+		t.values = unsafe.Add(t.entries, t.valueAt)
+	}
 	t.sync()
 	return t
 }
@@ -137,13 +145,17 @@ func (t *Table) Key(r Ref) []byte {
 
 // Value is the entry's value, to be read and written until the entry is deleted. It starts at a multiple of 8 bytes.
 func (t *Table) Value(r Ref) []byte {
-	e := t.live(r)
-	at := t.valueAt
-	if t.width == 0 {
-		k, n := t.keyOf(e)
-		at = k + pad8(n)
+	if t.values == nil {
+		return t.value(r)
 	}
-	return unsafe.Slice((*byte)(unsafe.Add(e, at)), t.valSize)
+	return unsafe.Slice((*byte)(unsafe.Add(t.values, uintptr(r)*refUnit)), t.valLen)
+}
+
+// value is Value where the width of keys varies; it is apart so that Value is inlined.
+func (t *Table) value(r Ref) []byte {
+	e := t.live(r)
+	k, n := t.keyOf(e)
+	return unsafe.Slice((*byte)(unsafe.Add(e, k+pad8(n))), t.valLen)
 }
 
 // live is the entry at r, which invariants builds check to be one.
@@ -223,55 +235,30 @@ func (t *Table) checkWidth(keys *Rows) {
 	}
 }
 
-// find is one sub-batch of Find, from row first: the probe names a candidate per row and has its entry fetched, then the
-// candidates' keys are compared.
+// find is one sub-batch of Find, from row first. A small table is searched in one sweep. For a larger one a first sweep
+// names a candidate per row and has its entry fetched, and a second one compares the candidates' keys.
 func (t *Table) find(keys *Rows, first int, hashes []uint64, refs []Ref) {
-	cand := t.cand[:len(hashes)]
-	t.kernels.Probe(&t.probe, hashes, cand)
-	switch {
-	case keys.Width == 0:
-		t.compareOffsets(keys, first, hashes, refs)
-	case keys.Width <= 32:
-		t.compareShort(keys, first, hashes, refs)
-	default:
-		t.compareFixed(keys, first, hashes, refs)
+	found := unsafe.Slice((*uint32)(unsafe.SliceData(refs)), len(refs)) // a Ref is a uint32
+	inCache := t.arena.next+int64(t.segments.used)*segmentSize <= cacheSize
+	if keys.Width == 0 || keys.Width > simd.MaxFindWidth {
+		t.kernels.Probe(&t.probe, hashes, found)
+		if keys.Width == 0 {
+			t.compareOffsets(keys, first, hashes, refs)
+		} else {
+			t.compareFixed(keys, first, hashes, refs)
+		}
+		return
 	}
-}
-
-// compareShort compares keys of one fixed width of at most 32 bytes without a loop: words behind the key's end compare the
-// last word again.
-func (t *Table) compareShort(keys *Rows, first int, hashes []uint64, refs []Ref) {
-	w := uintptr(keys.Width)
 	k := unsafe.Pointer(&keys.Data[first*keys.Width])
-	last := pad8(w) - 8
-	mask := ^uint64(0) >> (8 * (last + 8 - w))
-	second, third := min(8, last), min(16, last)
-	masks := [3]uint64{^uint64(0), ^uint64(0), ^uint64(0)}
-	for i, at := range [3]uintptr{0, second, third} {
-		if at == last {
-			masks[i] = mask
-		}
+	slow := 0
+	if inCache {
+		slow = t.kernels.Find(&t.probe, hashes, k, keys.Width, found, t.slow[:])
+	} else {
+		t.kernels.Probe(&t.probe, hashes, found)
+		slow = t.kernels.Compare(&t.probe, k, keys.Width, found, t.slow[:])
 	}
-	m0, m1, m2 := masks[0], masks[1], masks[2]
-	cand := t.cand[:len(refs)]
-	hashes = hashes[:len(refs)]
-	for i := range refs {
-		r := cand[i]
-		if r > simd.Unsure {
-			e := unsafe.Add(t.entries, uintptr(r)*refUnit)
-			diff := (load(e, 0)^hashes[i])&(hashMask&^(0xFF<<simd.TagShift)) |
-				(load(e, header) ^ load(k, 0)&m0) |
-				(load(e, header+second) ^ load(k, second)&m1) |
-				(load(e, header+third) ^ load(k, third)&m2) |
-				(load(e, header+last) ^ load(k, last)&mask)
-			if diff != 0 {
-				r = uint32(t.findSlow(hashes[i], k, w))
-			}
-		} else if r == simd.Unsure {
-			r = uint32(t.findSlow(hashes[i], k, w))
-		}
-		refs[i] = Ref(r)
-		k = unsafe.Add(k, w)
+	for _, i := range t.slow[:slow] {
+		refs[i] = t.findSlow(hashes[i], unsafe.Add(k, int(i)*keys.Width), uintptr(keys.Width))
 	}
 }
 
@@ -279,7 +266,7 @@ func (t *Table) compareFixed(keys *Rows, first int, hashes []uint64, refs []Ref)
 	w := uintptr(keys.Width)
 	k := unsafe.Pointer(&keys.Data[first*keys.Width])
 	for i := range refs {
-		r := t.cand[i]
+		r := uint32(refs[i])
 		if r == simd.Unsure || r > simd.Unsure && !t.matches(t.entry(Ref(r)), normal(hashes[i]), k, w) {
 			r = uint32(t.findSlow(hashes[i], k, w))
 		}
@@ -293,7 +280,7 @@ func (t *Table) compareOffsets(keys *Rows, first int, hashes []uint64, refs []Re
 	offsets := keys.Offsets[first : first+len(refs)+1]
 	for i := range refs {
 		k, w := unsafe.Add(p, offsets[i]), uintptr(offsets[i+1]-offsets[i])
-		r := t.cand[i]
+		r := uint32(refs[i])
 		if r == simd.Unsure || r > simd.Unsure && !t.matches(t.entry(Ref(r)), normal(hashes[i]), k, w) {
 			r = uint32(t.findSlow(hashes[i], k, w))
 		}
@@ -355,12 +342,11 @@ func (t *Table) insert(h uint64, key []byte) (r Ref, fresh bool) {
 	s := t.segments.of(h)
 	c := t.segments.chunk(s, h>>simd.ChunkShift)
 	tag := h >> simd.TagShift
-	if c.overflow == 0 && c.match(tag) == 0 && t.segments.meta(s).count < segmentLimit {
-		if empty := c.match(0); empty != 0 {
+	if count := t.segments.count(s); c.overflow == 0 && *count < segmentLimit && !c.has(tag) {
+		if slot := c.empty(); slot >= 0 {
 			r = t.newEntry(h, k, w)
-			slot := bits.TrailingZeros32(empty)
 			c.tags[slot], c.refs[slot] = byte(tag), uint32(r)
-			t.segments.meta(s).count++
+			*count++
 			t.len++
 			return r, true
 		}
@@ -372,32 +358,37 @@ func (t *Table) insert(h uint64, key []byte) (r Ref, fresh bool) {
 	t.sync()
 	r = t.newEntry(h, k, w)
 	t.segments.place(s, h, r)
-	t.segments.meta(s).count++
+	*t.segments.count(s)++
 	t.len++
 	return r, true
 }
 
 // newEntry writes an entry with a zero value.
 func (t *Table) newEntry(h uint64, k unsafe.Pointer, w uintptr) Ref {
-	keyAt := t.keyAt(w)
-	size := int(keyAt+pad8(w)) + int(pad8(uintptr(t.valSize)))
-	r := t.arena.Alloc(size)
+	keyAt, class, size := t.keyAt(w), t.class, t.stride
+	if t.width == 0 {
+		class, size = classOf(int(keyAt+pad8(w)) + t.valSize)
+	}
+	r := t.arena.alloc(class, size)
+	if invariants.Enabled {
+		t.arena.blocks[r] = int(keyAt+pad8(w)) + t.valSize
+	}
 	e := t.entry(r)
 	*(*uint64)(e) = headerOf(h, w)
 	if w >= longKey {
 		*(*uint64)(unsafe.Add(e, header)) = uint64(w)
 	}
-	to := unsafe.Add(e, keyAt)
+	e = unsafe.Add(e, keyAt)
 	var at uintptr
 	for ; at+8 <= w; at += 8 {
-		*(*uint64)(unsafe.Add(to, at)) = load(k, at)
+		*(*uint64)(unsafe.Add(e, at)) = load(k, at)
 	}
 	if at < w {
-		*(*uint64)(unsafe.Add(to, at)) = load(k, at) & (1<<(8*(w-at)) - 1)
+		*(*uint64)(unsafe.Add(e, at)) = load(k, at) & (1<<(8*(w-at)) - 1)
 		at += 8
 	}
-	for ; keyAt+at < uintptr(size); at += 8 {
-		*(*uint64)(unsafe.Add(to, at)) = 0
+	for end := at + uintptr(t.valSize); at < end; at += 8 {
+		*(*uint64)(unsafe.Add(e, at)) = 0
 	}
 	return r
 }
@@ -405,7 +396,7 @@ func (t *Table) newEntry(h uint64, k unsafe.Pointer, w uintptr) Ref {
 // sizeOf is the size of the entry, as it was asked for.
 func (t *Table) sizeOf(e unsafe.Pointer) int {
 	at, n := t.keyOf(e)
-	return int(at+pad8(n)) + int(pad8(uintptr(t.valSize)))
+	return int(at+pad8(n)) + t.valSize
 }
 
 // Delete removes an entry; its ref, key and value must not be used any more.
@@ -425,10 +416,10 @@ func (t *Table) Reserve(rows int, keyBytes int64) error {
 	need := int64(rows) * t.stride
 	if t.width == 0 {
 		// header, length of a long key, padding of the key, value; then what size classes add
-		need = int64(rows)*(header+7+int64(pad8(uintptr(t.valSize)))) + keyBytes + keyBytes/longKey*8
+		need = int64(rows)*(header+7+int64(t.valSize)) + keyBytes + keyBytes/longKey*8
 		need += need/8 + int64(rows)*refUnit
 	}
-	if err := t.arena.reg.grow(t.arena.next + need); err != nil {
+	if err := t.arena.reserve(t.arena.next + need); err != nil {
 		return err
 	}
 	defer t.sync()
@@ -477,5 +468,5 @@ func (t *Table) Close() {
 	t.closed, t.len = true, 0
 	t.arena.Close()
 	t.segments.close()
-	t.entries, t.probe = nil, simd.ProbeTable{}
+	t.entries, t.values, t.probe = nil, nil, simd.ProbeTable{}
 }

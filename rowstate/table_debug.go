@@ -54,8 +54,8 @@ func (t *Table) verify() {
 				invariants.Failf("segment %d chunk %d: overflow %d, %d entries went past", n, at, got, want)
 			}
 		}
-		if count != int(s.meta(n).count) {
-			invariants.Failf("segment %d: count %d, has %d entries", n, s.meta(n).count, count)
+		if count != int(*s.count(n)) {
+			invariants.Failf("segment %d: count %d, has %d entries", n, *s.count(n), count)
 		}
 		indexed += count
 	}

@@ -22,6 +22,12 @@ type Kernels struct {
 	HashOffsets func(seed *Seed, dst []uint64, p unsafe.Pointer, offsets []uint32)
 	// Probe looks up the home chunk of every hash; see ProbeTable.
 	Probe func(t *ProbeTable, hashes []uint64, cand []uint32)
+	// Find looks up keys of one width of at most MaxFindWidth bytes in one sweep, which is best while the table is in the
+	// cache. Rows that need a closer look are listed in slow, which is as long as the batch, and counted.
+	Find func(t *ProbeTable, hashes []uint64, keys unsafe.Pointer, width int, refs, slow []uint32) int
+	// Compare is the second sweep behind a Probe that wrote its candidates to refs: those whose key differs are listed in
+	// slow, as Unsure ones are.
+	Compare func(t *ProbeTable, keys unsafe.Pointer, width int, refs, slow []uint32) int
 }
 
 // ProbeTable is what a probe needs to know of a table; package rowstate documents the layout it points to. All pointers
@@ -78,5 +84,6 @@ func Best() Kernels {
 }
 
 func portable() Kernels {
-	return Kernels{Name: "portable", HashFixed: mulFixed, HashOffsets: mulOffsets, Probe: probePortable}
+	return Kernels{Name: "portable", HashFixed: mulFixed, HashOffsets: mulOffsets, Probe: probePortable,
+		Find: findPortable, Compare: comparePortable}
 }

@@ -20,11 +20,21 @@ func vaesFixed(seed *Seed, dst *uint64, p unsafe.Pointer, n, width int)
 //go:noescape
 func probeSSE(t *ProbeTable, hashes *uint64, n int, cand *uint32)
 
+//go:noescape
+func findAVX2(a *findArgs) (slow int)
+
+//go:noescape
+func compareAVX2(a *findArgs) (slow int)
+
 func archKernels() []Kernels {
 	if !cpuid.CPU.Supports(cpuid.AESNI, cpuid.SSSE3, cpuid.SSE4) {
 		return nil
 	}
-	aesni := Kernels{Name: "aesni", HashFixed: hashFixedAES, HashOffsets: hashOffsetsAES, Probe: hashProbeSSE}
+	aesni := Kernels{Name: "aesni", HashFixed: hashFixedAES, HashOffsets: hashOffsetsAES, Probe: probeSSSE3,
+		Find: findPortable, Compare: comparePortable}
+	if cpuid.CPU.Supports(cpuid.AVX2) {
+		aesni.Find, aesni.Compare = find256, compare256
+	}
 	if !cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512DQ, cpuid.AVX512VL, cpuid.AVX512BW, cpuid.VAES) {
 		return []Kernels{aesni}
 	}
@@ -57,8 +67,24 @@ func hashFixedVAES(seed *Seed, dst []uint64, p unsafe.Pointer, width int) {
 	hashFixedAES(seed, dst[n:], unsafe.Add(p, n*width), width)
 }
 
-func hashProbeSSE(t *ProbeTable, hashes []uint64, cand []uint32) {
+func probeSSSE3(t *ProbeTable, hashes []uint64, cand []uint32) {
 	if len(hashes) > 0 {
 		probeSSE(t, &hashes[0], len(hashes), &cand[:len(hashes)][0])
 	}
+}
+
+func find256(t *ProbeTable, hashes []uint64, keys unsafe.Pointer, width int, refs, slow []uint32) int {
+	if len(hashes) == 0 {
+		return 0
+	}
+	_, _ = refs[len(hashes)-1], slow[len(hashes)-1]
+	return findAVX2(&findArgs{t, &hashes[0], len(hashes), keys, width, &refs[0], &slow[0]})
+}
+
+func compare256(t *ProbeTable, keys unsafe.Pointer, width int, refs, slow []uint32) int {
+	if len(refs) == 0 {
+		return 0
+	}
+	_ = slow[len(refs)-1]
+	return compareAVX2(&findArgs{t, nil, len(refs), keys, width, &refs[0], &slow[0]})
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"testing"
 	"unsafe"
 )
@@ -139,6 +140,66 @@ func TestProbeEqualsPortable(t *testing.T) {
 			for i := range got {
 				if got[i] != want[i] {
 					t.Fatalf("%s row %d of %d: %d, want %d", k.Name, i, n, got[i], want[i])
+				}
+			}
+		}
+	}
+}
+
+// TestFindEqualsPortable runs Find, and Probe with Compare, on random chunks whose refs name random entries, which have keys
+// of the batch with some luck.
+func TestFindEqualsPortable(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 5))
+	segments := make([]uint64, 4*512)
+	dir := make([]uint32, 8)
+	entries := make([]byte, 8*3000)
+	for _, k := range All() {
+		for width := 1; width <= MaxFindWidth; width++ {
+			n := rng.IntN(300)
+			keys := make([]byte, n*width+Padding)
+			fill(rng, keys)
+			fill(rng, entries)
+			chunks := unsafe.Slice((*chunk)(unsafe.Pointer(&segments[0])), 4*64)
+			for i := range chunks {
+				c := &chunks[i]
+				for s := range c.tags {
+					c.tags[s] = byte(rng.IntN(4))
+					c.refs[s] = 0
+					if c.tags[s] == 0 {
+						continue
+					}
+					r := 8 + rng.IntN(2900)
+					c.refs[s] = uint32(r)
+					if n > 0 {
+						copy(entries[8*r+8:8*r+8+width], keys[width*rng.IntN(n):])
+					}
+				}
+				c.overflow = byte(max(0, rng.IntN(4)-1))
+			}
+			for i := range dir {
+				dir[i] = uint32(rng.IntN(4))
+			}
+			table := ProbeTable{unsafe.Pointer(&segments[0]), unsafe.Pointer(&dir[0]), uint64(len(dir) - 1), unsafe.Pointer(&entries[0]), 32}
+			hashes := make([]uint64, n)
+			for i := range hashes {
+				hashes[i] = rng.Uint64()>>8 | uint64(rng.IntN(4))<<TagShift
+			}
+			p := unsafe.Pointer(&keys[0])
+			for _, sweeps := range []int{1, 2} {
+				got, want := make([]uint32, n), make([]uint32, n)
+				gotSlow, wantSlow := make([]uint32, n), make([]uint32, n)
+				var a, b int
+				if sweeps == 1 {
+					a = k.Find(&table, hashes, p, width, got, gotSlow)
+					b = findPortable(&table, hashes, p, width, want, wantSlow)
+				} else {
+					k.Probe(&table, hashes, got)
+					a = k.Compare(&table, p, width, got, gotSlow)
+					probePortable(&table, hashes, want)
+					b = comparePortable(&table, p, width, want, wantSlow)
+				}
+				if !slices.Equal(got, want) || !slices.Equal(gotSlow[:a], wantSlow[:b]) {
+					t.Fatalf("%s width %d, %d sweeps of %d rows:\n%v %v\n%v %v", k.Name, width, sweeps, n, got, gotSlow[:a], want, wantSlow[:b])
 				}
 			}
 		}

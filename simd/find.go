@@ -1,0 +1,81 @@
+package simd
+
+import (
+	"math/bits"
+	"unsafe"
+)
+
+// MaxFindWidth is the widest key that Find and Compare take. They may read that many bytes from the start of a key, of the
+// batch or of an entry.
+const MaxFindWidth = 64
+
+// keyAt is where an entry's key starts.
+const keyAt = 8
+
+// findArgs is what Find and Compare work on; assembly knows the offsets.
+type findArgs struct {
+	table  *ProbeTable
+	hashes *uint64
+	n      int
+	keys   unsafe.Pointer
+	width  int
+	refs   *uint32
+	slow   *uint32
+}
+
+// findPortable is the specification of Find: keys are compared with the entries of all slots of the home chunk that have
+// the tag. Rows that the home chunk alone does not decide are put on the slow list, and how many is returned.
+func findPortable(t *ProbeTable, hashes []uint64, keys unsafe.Pointer, width int, refs, slow []uint32) (n int) {
+	refs = refs[:len(hashes)]
+	for i, h := range hashes {
+		segment := *(*uint32)(unsafe.Add(t.Dir, (h>>DirShift&t.DirMask)*4))
+		c := (*chunk)(unsafe.Add(t.Segments, uint64(segment)<<12|h>>ChunkShift&63<<6))
+		tag := max(h>>TagShift, 1) * ones
+		low := onlyZeroBytes(*(*uint64)(unsafe.Pointer(&c.tags[0])) ^ tag)
+		high := onlyZeroBytes(*(*uint64)(unsafe.Pointer(&c.tags[8])) ^ tag)
+		found := uint32(Absent)
+		for ; low != 0 && found == Absent; low &= low - 1 {
+			found = t.same(c.refs[bits.TrailingZeros64(low)>>3], unsafe.Add(keys, i*width), uintptr(width))
+		}
+		for high &= highs >> 32; high != 0 && found == Absent; high &= high - 1 {
+			found = t.same(c.refs[8+bits.TrailingZeros64(high)>>3], unsafe.Add(keys, i*width), uintptr(width))
+		}
+		if found == Absent && c.overflow != 0 {
+			found = Unsure
+			slow[n] = uint32(i)
+			n++
+		}
+		refs[i] = found
+	}
+	return n
+}
+
+// comparePortable is the specification of Compare: a candidate whose key differs, or an Unsure one, goes to the slow list.
+func comparePortable(t *ProbeTable, keys unsafe.Pointer, width int, refs, slow []uint32) (n int) {
+	for i, r := range refs {
+		if r == Unsure || r > Unsure && t.same(r, keys, uintptr(width)) == Absent {
+			slow[n] = uint32(i)
+			n++
+		}
+		keys = unsafe.Add(keys, width)
+	}
+	return n
+}
+
+// same returns r if the key of its entry is the one at k, else Absent.
+func (t *ProbeTable) same(r uint32, k unsafe.Pointer, width uintptr) uint32 {
+	e := unsafe.Add(t.Entries, uintptr(r)*8+keyAt)
+	var at uintptr
+	for ; at+8 <= width; at += 8 {
+		if load64(e, at) != load64(k, at) {
+			return Absent
+		}
+	}
+	if at < width && (load64(e, at)^load64(k, at))<<(64-8*(width-at)) != 0 {
+		return Absent
+	}
+	return r
+}
+
+// onlyZeroBytes marks the bytes that are zero, and no others.
+func onlyZeroBytes(x uint64) uint64 { return ^((x&^highs + (highs - ones)) | x | (highs - ones)) }

@@ -141,7 +141,8 @@ final class Fork {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.add("-Xmx1500m");
-        command.add("-XX:+UseG1GC");
+        command.add("-XX:TieredStopAtLevel=1");
+        command.add("-XX:+UseSerialGC");
         command.add("-ea");
         // With JUnit 5.11 Flink's Scala ITCases otherwise meet two parameter providers.
         command.add("-Djunit.platform.reflection.search.useLegacySemantics=true");

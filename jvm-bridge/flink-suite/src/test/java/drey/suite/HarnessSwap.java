@@ -1,8 +1,10 @@
 package drey.suite;
 
 import static net.bytebuddy.matcher.ElementMatchers.isConstructor;
+import static net.bytebuddy.matcher.ElementMatchers.named;
 import static net.bytebuddy.matcher.ElementMatchers.takesArgument;
 import static net.bytebuddy.matcher.ElementMatchers.takesArguments;
+import static net.bytebuddy.matcher.ElementMatchers.takesNoArguments;
 
 import drey.runtime.BatchOptions;
 import drey.runtime.NativeOperatorFactory;
@@ -11,22 +13,38 @@ import net.bytebuddy.ByteBuddy;
 import net.bytebuddy.agent.ByteBuddyAgent;
 import net.bytebuddy.asm.Advice;
 import net.bytebuddy.description.method.MethodDescription;
+import net.bytebuddy.description.type.TypeDescription;
+import net.bytebuddy.dynamic.DynamicType;
 import net.bytebuddy.dynamic.loading.ClassReloadingStrategy;
 import net.bytebuddy.matcher.ElementMatcher;
 
+import org.apache.flink.api.common.typeutils.TypeSerializer;
 import org.apache.flink.api.java.functions.KeySelector;
+import org.apache.flink.metrics.SimpleCounter;
+import org.apache.flink.streaming.api.operators.AbstractUdfStreamOperator;
 import org.apache.flink.streaming.api.operators.SimpleOperatorFactory;
 import org.apache.flink.streaming.api.operators.StreamOperator;
 import org.apache.flink.streaming.api.operators.StreamOperatorFactory;
+import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
 import org.apache.flink.streaming.util.AbstractStreamOperatorTestHarness;
 import org.apache.flink.streaming.util.KeyedOneInputStreamOperatorTestHarness;
+import org.apache.flink.streaming.util.OneInputStreamOperatorTestHarness;
 import org.apache.flink.table.data.RowData;
+import org.apache.flink.table.runtime.typeutils.RowDataSerializer;
+import org.apache.flink.table.types.logical.LocalZonedTimestampType;
 import org.apache.flink.table.types.logical.LogicalType;
 import org.apache.flink.table.types.logical.RowType;
+import org.apache.flink.table.types.logical.TimestampKind;
 
 import java.lang.reflect.Field;
+import java.lang.reflect.Method;
+import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.WeakHashMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * Puts native operators into Flink's operator harness.
@@ -42,6 +60,9 @@ public final class HarnessSwap {
     /** The key selector of the harness under construction; its operator is needed before it gets its own fields. */
     private static final ThreadLocal<KeySelector<?, ?>> SELECTOR = new ThreadLocal<>();
 
+    private static final Map<StreamOperatorFactory<?>, Swapped> SWAPPED =
+            Collections.synchronizedMap(new WeakHashMap<>());
+
     private static final BatchOptions ROW_BY_ROW = new BatchOptions(1, 1 << 20, 0);
 
     private HarnessSwap() {}
@@ -50,33 +71,45 @@ public final class HarnessSwap {
         ByteBuddyAgent.install();
         instrument(
                 KeyedOneInputStreamOperatorTestHarness.class,
-                RememberSelector.class,
-                isConstructor().and(takesArgument(1, KeySelector.class)));
+                Map.of(
+                        RememberSelector.class,
+                        isConstructor().and(takesArgument(1, KeySelector.class))));
         instrument(
                 AbstractStreamOperatorTestHarness.class,
-                SwapFactory.class,
-                isConstructor()
-                        .and(takesArguments(5))
-                        .and(takesArgument(0, StreamOperator.class))
-                        .and(takesArgument(1, StreamOperatorFactory.class)));
+                Map.of(
+                        SwapFactory.class,
+                        isConstructor()
+                                .and(takesArguments(5))
+                                .and(takesArgument(0, StreamOperator.class))
+                                .and(takesArgument(1, StreamOperatorFactory.class)),
+                        CopyOutput.class,
+                        named("setup").and(takesArguments(TypeSerializer.class)),
+                        LinkMetrics.class,
+                        named("open").and(takesNoArguments())));
+        instrument(
+                OneInputStreamOperatorTestHarness.class,
+                Map.of(
+                        BinaryInput.class,
+                        named("processElement").and(takesArguments(StreamRecord.class))));
     }
 
     private static void instrument(
-            Class<?> harness, Class<?> advice, ElementMatcher<MethodDescription> constructors) {
-        long found =
-                new net.bytebuddy.description.type.TypeDescription.ForLoadedType(harness)
-                        .getDeclaredMethods()
-                        .filter(constructors)
-                        .size();
-        if (found == 0) {
-            throw new IllegalStateException(
-                    "Flink's harness has changed: no such constructor in " + harness);
+            Class<?> harness, Map<Class<?>, ElementMatcher<? super MethodDescription>> advices) {
+        DynamicType.Builder<?> changed = new ByteBuddy().redefine(harness);
+        for (var advice : advices.entrySet()) {
+            if (new TypeDescription.ForLoadedType(harness)
+                    .getDeclaredMethods()
+                    .filter(advice.getValue())
+                    .isEmpty()) {
+                throw new IllegalStateException(
+                        "Flink's harness has changed: nothing for "
+                                + advice.getKey()
+                                + " in "
+                                + harness);
+            }
+            changed = changed.visit(Advice.to(advice.getKey()).on(advice.getValue()));
         }
-        new ByteBuddy()
-                .redefine(harness)
-                .visit(Advice.to(advice).on(constructors))
-                .make()
-                .load(harness.getClassLoader(), ClassReloadingStrategy.fromInstalledAgent());
+        changed.make().load(harness.getClassLoader(), ClassReloadingStrategy.fromInstalledAgent());
     }
 
     /** Goes to the beginning of the constructors of the keyed harness. */
@@ -99,6 +132,92 @@ public final class HarnessSwap {
                 factory = ours;
             }
         }
+    }
+
+    /** Goes to the end of {@code open()}. */
+    static final class LinkMetrics {
+        @Advice.OnMethodExit
+        static void exit(@Advice.This AbstractStreamOperatorTestHarness<?> harness) {
+            HarnessSwap.linkMetrics(harness);
+        }
+    }
+
+    /**
+     * Called by the code added to Flink's harness. Tests read this metric off Flink's function; here it is the native
+     * operator that counts.
+     */
+    public static void linkMetrics(AbstractStreamOperatorTestHarness<?> harness) {
+        Swapped swapped = SWAPPED.get(harness.getOperatorFactory());
+        if (swapped != null && swapped.stock instanceof AbstractUdfStreamOperator<?, ?> udf) {
+            StreamOperator<?> ours = harness.getOperator();
+            Fields.setIfPresent(
+                    udf.getUserFunction(), "numLateRecordsDropped", new NativeCounter(ours));
+        }
+    }
+
+    private static final class NativeCounter extends SimpleCounter {
+        private final Object metrics;
+
+        NativeCounter(StreamOperator<?> operator) {
+            metrics = Fields.get(Fields.get(operator, "lifecycle"), "metrics");
+        }
+
+        @Override
+        public long getCount() {
+            try {
+                Method get = metrics.getClass().getDeclaredMethod("get", String.class);
+                get.setAccessible(true);
+                return (Long) get.invoke(metrics, "numLateRecordsDropped");
+            } catch (ReflectiveOperationException e) {
+                throw new IllegalStateException(e);
+            }
+        }
+    }
+
+    /** Goes to the beginning of {@code processElement(StreamRecord)}. */
+    static final class BinaryInput {
+        @Advice.OnMethodEnter
+        static void enter(
+                @Advice.This AbstractStreamOperatorTestHarness<?> harness,
+                @Advice.Argument(value = 0, readOnly = false) StreamRecord<?> record) {
+            record = HarnessSwap.binary(harness, record);
+        }
+    }
+
+    /**
+     * Called by the code added to Flink's harness. Behind a keyed exchange every row is binary; the tests hand over generic
+     * rows, whose rowtime is a plain BIGINT.
+     */
+    public static StreamRecord<?> binary(
+            AbstractStreamOperatorTestHarness<?> harness, StreamRecord<?> record) {
+        Swapped swapped = SWAPPED.get(harness.getOperatorFactory());
+        if (swapped == null) {
+            return record;
+        }
+        RowData row = swapped.input.toBinaryRow((RowData) record.getValue()).copy();
+        return record.hasTimestamp()
+                ? new StreamRecord<>(row, record.getTimestamp())
+                : new StreamRecord<>(row);
+    }
+
+    /** Goes to the beginning of {@code setup(TypeSerializer)}. */
+    static final class CopyOutput {
+        @Advice.OnMethodEnter
+        static void enter(
+                @Advice.This AbstractStreamOperatorTestHarness<?> harness,
+                @Advice.Argument(value = 0, readOnly = false) TypeSerializer<?> output) {
+            output = HarnessSwap.outputSerializer(harness, output);
+        }
+    }
+
+    /**
+     * Called by the code added to Flink's harness: the serializer with which it copies what is emitted. Left to itself it
+     * takes a generic one, which copies neither the bytes of a row nor their being reused.
+     */
+    public static TypeSerializer<?> outputSerializer(
+            AbstractStreamOperatorTestHarness<?> harness, TypeSerializer<?> output) {
+        Swapped swapped = SWAPPED.get(harness.getOperatorFactory());
+        return output == null && swapped != null ? swapped.input : output;
     }
 
     /** Called by the code added to Flink's harness. */
@@ -127,13 +246,36 @@ public final class HarnessSwap {
         if (spec.isEmpty()) {
             return null;
         }
-        RowType row = RowType.of(key.inputTypes());
-        return new NativeOperatorFactory(
-                SimpleOperatorFactory.of((StreamOperator<RowData>) stock),
-                spec.get(),
-                List.of(row),
-                row,
-                ROW_BY_ROW);
+        RowType row = RowType.of(withRowtime(key.inputTypes(), spec.get()));
+        StreamOperatorFactory<RowData> ours =
+                new NativeOperatorFactory(
+                        SimpleOperatorFactory.of((StreamOperator<RowData>) stock),
+                        spec.get(),
+                        List.of(row),
+                        row,
+                        ROW_BY_ROW);
+        SWAPPED.put(ours, new Swapped(stock, new RowDataSerializer(key.inputTypes())));
+        return ours;
+    }
+
+    /**
+     * What a native factory stands in for.
+     *
+     * @param input the rows as the test declares them; input and output of these operators have the same type
+     */
+    private record Swapped(StreamOperator<?> stock, RowDataSerializer input) {}
+
+    /**
+     * The tests order by a plain BIGINT, which the planner would never do. A rowtime has the same form in a row.
+     */
+    private static LogicalType[] withRowtime(LogicalType[] types, String spec) {
+        Matcher rowtime = Pattern.compile("\"rowtimeIndex\":(\\d+)").matcher(spec);
+        LogicalType[] row = types.clone();
+        if (rowtime.find()) {
+            row[Integer.parseInt(rowtime.group(1))] =
+                    new LocalZonedTimestampType(true, TimestampKind.ROWTIME, 3);
+        }
+        return row;
     }
 
     private record Key(int[] fields, LogicalType[] inputTypes) {}
@@ -165,6 +307,18 @@ public final class HarnessSwap {
                 }
             }
             throw new IllegalStateException(object.getClass() + " has no field " + name);
+        }
+
+        static void setIfPresent(Object object, String name, Object value) {
+            try {
+                Field field = object.getClass().getDeclaredField(name);
+                field.setAccessible(true);
+                field.set(object, value);
+            } catch (NoSuchFieldException e) {
+                // Not a function that counts.
+            } catch (IllegalAccessException e) {
+                throw new IllegalStateException(e);
+            }
         }
     }
 }

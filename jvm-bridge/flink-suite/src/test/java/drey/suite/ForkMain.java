@@ -225,6 +225,9 @@ final class ForkMain {
                 }
                 at = plan.getParent(at).orElse(null);
             }
+            // Some display names hold paths, which differ from machine to machine.
+            String work = System.getProperty("user.dir") + "/";
+            parts.replaceAll(part -> part.replace(work, ""));
             String name = method == null ? "(" + test.getDisplayName() + ")" : method;
             if (!parts.isEmpty()) {
                 name += "[" + String.join("|", parts) + "]";

@@ -37,38 +37,49 @@ func readRows(a *arrowArray, minimum int32, batch *changelog.Batch) error {
 		batch.Offsets, batch.Data = noRows, nil
 		return nil
 	}
-	offsets, data := row.buffer(1), row.buffer(2)
-	if offsets == nil {
-		return failf(C.DREY_CORRUPT, "batch: field row: no offsets buffer")
+	if batch.Offsets, err = readOffsets(row, "batch: field row", n, offset, minimum); err != nil {
+		return err
 	}
-	if uintptr(offsets)%unsafe.Alignof(int32(0)) != 0 {
-		return failf(C.DREY_CORRUPT, "batch: field row: offsets buffer at %#x is not aligned", uintptr(offsets))
-	}
-	// The host keeps the buffers alive until it is called back by release, which is after the last use of the batch.
-	batch.Offsets = unsafe.Slice((*int32)(offsets), row.offset+offset+n+1)[row.offset+offset:]
-	if batch.Offsets[0] < 0 {
-		return failf(C.DREY_CORRUPT, "batch: field row: offset 0 is %d", batch.Offsets[0])
-	}
-	// One pass without a branch per row: the sign bit of any short or negative length survives the OR.
-	var short int64
-	last := int64(batch.Offsets[0])
-	for _, next := range batch.Offsets[1:] {
-		short |= int64(next) - last - int64(minimum)
-		last = int64(next)
-	}
-	if short < 0 {
-		for i := range int(n) {
-			if length := int64(batch.Offsets[i+1]) - int64(batch.Offsets[i]); length < int64(minimum) {
-				return failf(C.DREY_CORRUPT, "batch: field row: row %d has %d bytes (offsets %d, %d), needs at least %d", i,
-					length, batch.Offsets[i], batch.Offsets[i+1], minimum)
-			}
-		}
-	}
+	last := batch.Offsets[n]
+	data := row.buffer(2)
 	if data == nil {
 		return failf(C.DREY_CORRUPT, "batch: field row: no data buffer for %d bytes", last)
 	}
 	batch.Data = unsafe.Slice((*byte)(data), last)
 	return nil
+}
+
+// readOffsets returns the n+1 offsets of a column of variable width, in place: the first not negative, none before the one
+// ahead of it plus the least length of a value. The format does not tell how long the data buffer is: the last offset does.
+func readOffsets(a *arrowArray, name string, n, offset int64, minimum int32) ([]int32, error) {
+	buffer := a.buffer(1)
+	if buffer == nil {
+		return nil, failf(C.DREY_CORRUPT, "%s: no offsets buffer", name)
+	}
+	if uintptr(buffer)%unsafe.Alignof(int32(0)) != 0 {
+		return nil, failf(C.DREY_CORRUPT, "%s: offsets buffer at %#x is not aligned", name, uintptr(buffer))
+	}
+	// The host keeps the buffers alive until it is called back by release, which is after the last use of the batch.
+	offsets := unsafe.Slice((*int32)(buffer), a.offset+offset+n+1)[a.offset+offset:]
+	if offsets[0] < 0 {
+		return nil, failf(C.DREY_CORRUPT, "%s: offset 0 is %d", name, offsets[0])
+	}
+	// One pass without a branch per row: the sign bit of any short or negative length survives the OR.
+	var short int64
+	last := int64(offsets[0])
+	for _, next := range offsets[1:] {
+		short |= int64(next) - last - int64(minimum)
+		last = int64(next)
+	}
+	if short < 0 {
+		for i := range int(n) {
+			if length := int64(offsets[i+1]) - int64(offsets[i]); length < int64(minimum) {
+				return nil, failf(C.DREY_CORRUPT, "%s: row %d has %d bytes (offsets %d, %d), needs at least %d", name, i, length,
+					offsets[i], offsets[i+1], minimum)
+			}
+		}
+	}
+	return offsets, nil
 }
 
 // readStruct checks the batch's outer array and returns its length and offset.
@@ -132,6 +143,13 @@ func readKinds(a *arrowArray, n, offset int64) ([]changelog.RowKind, error) {
 // checkColumn checks what every column without nulls has in common. buffers is the number its format has, name what
 // to call it in messages.
 func checkColumn(a *arrowArray, name string, n, offset, buffers int64) error {
+	if err := checkShape(a, name, n, offset, buffers); err != nil {
+		return err
+	}
+	return checkNoNulls(a, name, n, a.offset+offset)
+}
+
+func checkShape(a *arrowArray, name string, n, offset, buffers int64) error {
 	switch {
 	case a.offset < 0 || a.offset > maxRows:
 		return failf(C.DREY_CORRUPT, "%s: offset is %d", name, a.offset)
@@ -142,7 +160,7 @@ func checkColumn(a *arrowArray, name string, n, offset, buffers int64) error {
 	case a.nChildren != 0 || a.dictionary != nil:
 		return failf(C.DREY_CORRUPT, "%s: has children or a dictionary", name)
 	}
-	return checkNoNulls(a, name, n, a.offset+offset)
+	return nil
 }
 
 // checkNoNulls accepts an array without a null bitmap, or with one that has every bit of the range set: foreign hosts

@@ -42,7 +42,7 @@ func newHostBatch(kinds []changelog.RowKind, rows ...[]byte) *hostBatch {
 
 func openEcho(t testing.TB, fields int) *instance {
 	row := logical.Row{Fields: make([]logical.Field, fields)}
-	schema := &batchSchema{form: rowForm, row: row}
+	schema := &batchSchema{row: row}
 	in, err := open(openArguments{spec: []byte(echoSpec), inputs: []*batchSchema{schema}, output: schema,
 		groups: op.KeyGroups{First: 0, Last: 127, Max: 128}})
 	if err != nil {

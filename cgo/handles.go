@@ -103,5 +103,8 @@ func (t *handleTable) live() string {
 	if n := cMemory.Load(); n != 0 {
 		fmt.Fprintf(&text, "buffers: %d bytes\n", n)
 	}
+	if n := columns.AllocatedBytes(); n != 0 {
+		fmt.Fprintf(&text, "columns: %d bytes\n", n)
+	}
 	return text.String()
 }

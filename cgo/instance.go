@@ -100,10 +100,13 @@ func (in *instance) push(input int, array *arrowArray, now int64) error {
 	}
 	in.pushed = true
 	schema := in.inputs[input]
-	if schema.form == columnarForm {
-		return failf(C.DREY_UNSUPPORTED, "push: columnar form")
-	}
-	if err := readRows(array, schema.fixedPart(), &in.batch); err != nil {
+	if schema.columns != nil {
+		record, err := schema.columns.read(array, &in.batch)
+		if err != nil {
+			return err
+		}
+		defer record.Release()
+	} else if err := readRows(array, schema.fixedPart(), &in.batch); err != nil {
 		return err
 	}
 	in.batch.Now = now
@@ -136,7 +139,13 @@ func (in *instance) poll(out *arrowArray) (int64, error) {
 	if !ok {
 		return 0, nil
 	}
-	in.export.export(&chunk, out)
+	if columns := in.output.columns; columns != nil {
+		if err := columns.write(&chunk, out); err != nil {
+			return 0, err
+		}
+	} else {
+		in.export.export(&chunk, out)
+	}
 	return int64(chunk.Len()), nil
 }
 

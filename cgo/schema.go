@@ -10,19 +10,11 @@ import (
 	"drey/native/logical"
 )
 
-// form is how a batch holds its rows; see abi.h.
-type form int
-
-const (
-	rowForm form = iota
-	columnarForm
-)
-
 // batchSchema is what the schema of an input or the output says. It is read once, at open.
 type batchSchema struct {
-	form   form
-	row    logical.Row
-	source bool // row form only: has the source column
+	row     logical.Row
+	source  bool          // row form only: has the source column
+	columns *columnarForm // nil: row form
 }
 
 const (
@@ -69,7 +61,7 @@ func readRowSchema(s *arrowSchema, name string, metadata map[string]string) (*ba
 		return nil, failf(C.DREY_INVALID, "%s: column 1 is %q of format %q, must be row of binary (z)", name, text(row.name),
 			text(row.format))
 	}
-	schema := &batchSchema{form: rowForm}
+	schema := &batchSchema{}
 	switch s.nChildren {
 	case 2:
 	case 3:
@@ -89,7 +81,7 @@ func readRowSchema(s *arrowSchema, name string, metadata map[string]string) (*ba
 }
 
 func readColumnarSchema(s *arrowSchema, name string) (*batchSchema, error) {
-	schema := &batchSchema{form: columnarForm}
+	schema := &batchSchema{}
 	for i := 1; i < int(s.nChildren); i++ {
 		c := s.child(i)
 		metadata, ok := metadataOf(c.metadata)
@@ -102,7 +94,9 @@ func readColumnarSchema(s *arrowSchema, name string) (*batchSchema, error) {
 		}
 		schema.row.Fields = append(schema.row.Fields, logical.Field{Name: text(c.name), Type: logicalType})
 	}
-	return schema, nil
+	var err error
+	schema.columns, err = newColumnarForm(s, schema, name)
+	return schema, err
 }
 
 func readSchemas(inputs unsafe.Pointer, n int, output *arrowSchema) ([]*batchSchema, *batchSchema, error) {
@@ -121,7 +115,7 @@ func readSchemas(inputs unsafe.Pointer, n int, output *arrowSchema) ([]*batchSch
 	if err != nil {
 		return nil, nil, err
 	}
-	if out.form == rowForm && !out.source {
+	if out.columns == nil && !out.source {
 		return nil, nil, failf(C.DREY_INVALID, "output: the row form of output has a third column, source")
 	}
 	return in, out, nil

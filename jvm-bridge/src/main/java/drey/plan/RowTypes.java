@@ -29,15 +29,20 @@ final class RowTypes {
 
     /**
      * A key is projected natively, byte for byte as Flink's key projection does it, because the key group hash is taken
-     * over those bytes.
+     * over those bytes. Of nested values both copy the bytes; a VARIANT Flink takes apart and writes anew.
      */
     static Optional<String> unsupportedKey(RowType row, List<Integer> keys) {
         for (int key : keys) {
-            if (!isFlat(row.getTypeAt(key))) {
+            if (containsVariant(row.getTypeAt(key)) || !hasBinaryForm(row.getTypeAt(key))) {
                 return Optional.of(unsupported("key column", row, key));
             }
         }
         return Optional.empty();
+    }
+
+    private static boolean containsVariant(LogicalType type) {
+        return type.getTypeRoot().name().equals("VARIANT")
+                || type.getChildren().stream().anyMatch(RowTypes::containsVariant);
     }
 
     /** Whether rows of both types have the same bytes: names don't matter, nor does what may be null. */

@@ -7,8 +7,6 @@ import org.apache.flink.api.common.typeinfo.TypeInformation;
 import org.apache.flink.api.dag.Transformation;
 import org.apache.flink.configuration.ConfigOption;
 import org.apache.flink.configuration.ReadableConfig;
-import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
-import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
 import org.apache.flink.streaming.api.operators.StreamOperatorFactory;
 import org.apache.flink.streaming.api.transformations.OneInputTransformation;
 import org.apache.flink.table.data.RowData;
@@ -38,11 +36,11 @@ import java.util.function.Supplier;
 final class Acceleration {
 
     private static final Logger LOG = LoggerFactory.getLogger(Acceleration.class);
-    private static final ObjectMapper MAPPER = new ObjectMapper();
 
-    private static final List<Translator> TRANSLATORS = List.of(new DeduplicateTranslator());
-    static final List<String> OPERATORS = TRANSLATORS.stream().map(Translator::operator).toList();
+    /** A translator goes in here once the library has its operator. */
+    static final List<Translator> TRANSLATORS = List.of(new DeduplicateTranslator());
 
+    private final List<Translator> translators;
     private final ReadableConfig config;
     private final Supplier<SerdeContext> serdeContext;
     private final boolean enabled;
@@ -52,10 +50,15 @@ final class Acceleration {
     private final List<PlanReport.Node> nodes = new ArrayList<>();
 
     /**
+     * @param translators what can run natively
      * @param config the job's configuration
      * @param serdeContext what Flink's plan writer needs, made only if a node is to be read
      */
-    Acceleration(ReadableConfig config, Supplier<SerdeContext> serdeContext) {
+    Acceleration(
+            List<Translator> translators,
+            ReadableConfig config,
+            Supplier<SerdeContext> serdeContext) {
+        this.translators = translators;
         this.config = config;
         this.serdeContext = serdeContext;
         this.enabled = DreyOptions.read(config, DreyOptions.ENABLED);
@@ -69,7 +72,8 @@ final class Acceleration {
             return PlanReport.EMPTY;
         }
         List<String> remarks = new ArrayList<>();
-        DreyOptions.unknown(config, OPERATORS)
+        List<String> operators = translators.stream().map(Translator::operator).toList();
+        DreyOptions.unknown(config, operators)
                 .forEach(
                         (key, nearest) ->
                                 remarks.add(
@@ -96,8 +100,8 @@ final class Acceleration {
     private PlanReport.Node accelerate(ExecNode<?> node) {
         String description = node.getDescription();
         Optional<Translator> translator =
-                TRANSLATORS.stream()
-                        .filter(candidate -> candidate.node() == node.getClass())
+                translators.stream()
+                        .filter(candidate -> candidate.nodes().contains(node.getClass()))
                         .findFirst();
         if (translator.isEmpty()) {
             return PlanReport.Node.onFlink(
@@ -186,9 +190,9 @@ final class Acceleration {
         return Optional.empty();
     }
 
-    private JsonNode json(ExecNodeBase<?> node) {
+    private NodeJson json(ExecNodeBase<?> node) {
         try {
-            return MAPPER.readTree(
+            return NodeJson.parse(
                     CompiledPlanSerdeUtil.createJsonObjectWriter(serdeContext.get())
                             .writeValueAsString(node));
         } catch (IOException e) {

@@ -33,13 +33,13 @@ final class DeduplicateTranslator implements Translator {
     }
 
     @Override
-    public Class<? extends ExecNode<?>> node() {
-        return StreamExecDeduplicate.class;
+    public List<Class<? extends ExecNode<?>>> nodes() {
+        return List.of(StreamExecDeduplicate.class);
     }
 
     @Override
     public Translation translate(NodeView node) {
-        NodeJson json = new NodeJson(node.json());
+        NodeJson json = node.json();
         json.requireType("stream-exec-deduplicate_1");
         ReadableConfig config = node.config();
         RowType input = node.inputs().get(0);
@@ -84,10 +84,7 @@ final class DeduplicateTranslator implements Translator {
                 && miniBatch.isEmpty()
                 && !waitsForWatermark
                 && config.get(ExecutionConfigOptions.TABLE_EXEC_ASYNC_STATE_ENABLED)) {
-            return new Translation.Fallback(
-                    "asynchronous state access is on ("
-                            + ExecutionConfigOptions.TABLE_EXEC_ASYNC_STATE_ENABLED.key()
-                            + ")");
+            return Translation.Fallback.ASYNC_STATE;
         }
 
         return new Translation.Native(

@@ -62,7 +62,9 @@ public class DreyPlanner extends StreamPlanner {
 
     private PlanReport accelerate(ExecNodeGraph graph) {
         try {
-            return new Acceleration(getTableConfig(), this::createSerdeContext).apply(graph);
+            return new Acceleration(
+                            Acceleration.TRANSLATORS, getTableConfig(), this::createSerdeContext)
+                    .apply(graph);
         } catch (ValidationException e) {
             // An option with an impossible value: the user's to correct, as with Flink's own
             // options.

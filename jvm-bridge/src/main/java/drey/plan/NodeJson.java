@@ -1,7 +1,9 @@
 package drey.plan;
 
 import org.apache.flink.configuration.ReadableConfig;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.core.JsonProcessingException;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
 import org.apache.flink.table.api.config.ExecutionConfigOptions;
 import org.apache.flink.util.TimeUtils;
 
@@ -12,18 +14,58 @@ import java.util.Optional;
 /** Reads the properties of a node from its compiled-plan JSON, strictly: what is missing or misshaped is an error. */
 final class NodeJson {
 
+    private static final ObjectMapper MAPPER = new ObjectMapper();
+
     private final JsonNode json;
 
-    NodeJson(JsonNode json) {
+    private NodeJson(JsonNode json) {
         this.json = json;
     }
 
+    static NodeJson parse(String json) throws JsonProcessingException {
+        return new NodeJson(MAPPER.readTree(json));
+    }
+
     /** Checks the name and version of the node, which say what its properties mean. */
-    void requireType(String type) {
-        JsonNode actual = json.get("type");
-        if (actual == null || !actual.asText().equals(type)) {
-            throw new Unreadable("node type is " + actual + ", not " + type);
+    void requireType(String... types) {
+        if (!List.of(types).contains(text("type"))) {
+            throw new Unreadable(
+                    "node type is " + text("type") + ", not " + String.join(", ", types));
         }
+    }
+
+    String text(String name) {
+        JsonNode value = json.get(name);
+        if (value == null || !value.isTextual()) {
+            throw new Unreadable("property " + name + " is " + value + ", not a text");
+        }
+        return value.textValue();
+    }
+
+    long number(String name) {
+        JsonNode value = json.get(name);
+        if (value == null || !value.isIntegralNumber()) {
+            throw new Unreadable("property " + name + " is " + value + ", not a number");
+        }
+        return value.longValue();
+    }
+
+    NodeJson object(String name) {
+        JsonNode value = json.get(name);
+        if (value == null || !value.isObject()) {
+            throw new Unreadable("property " + name + " is " + value + ", not an object");
+        }
+        return new NodeJson(value);
+    }
+
+    List<NodeJson> objects(String name) {
+        JsonNode values = json.get(name);
+        if (values == null || !values.isArray()) {
+            throw new Unreadable("property " + name + " is " + values + ", not an array");
+        }
+        List<NodeJson> objects = new ArrayList<>();
+        values.forEach(value -> objects.add(new NodeJson(value)));
+        return objects;
     }
 
     boolean bool(String name) {

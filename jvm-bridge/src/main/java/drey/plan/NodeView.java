@@ -1,7 +1,6 @@
 package drey.plan;
 
 import org.apache.flink.configuration.ReadableConfig;
-import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
 import org.apache.flink.table.types.logical.RowType;
 
 import java.util.List;
@@ -14,4 +13,4 @@ import java.util.List;
  * @param inputs the row type of each input
  * @param output the row type of the output
  */
-record NodeView(JsonNode json, ReadableConfig config, List<RowType> inputs, RowType output) {}
+record NodeView(NodeJson json, ReadableConfig config, List<RowType> inputs, RowType output) {}

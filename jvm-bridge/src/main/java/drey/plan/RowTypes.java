@@ -40,6 +40,16 @@ final class RowTypes {
         return Optional.empty();
     }
 
+    /** Rows are put in order natively, by the bytes of their sort keys. */
+    static Optional<String> unsupportedSortKey(RowType row, List<Integer> sortKey) {
+        for (int index : sortKey) {
+            if (!isFlat(row.getTypeAt(index))) {
+                return Optional.of(unsupported("sort column", row, index));
+            }
+        }
+        return Optional.empty();
+    }
+
     private static boolean containsVariant(LogicalType type) {
         return type.getTypeRoot().name().equals("VARIANT")
                 || type.getChildren().stream().anyMatch(RowTypes::containsVariant);

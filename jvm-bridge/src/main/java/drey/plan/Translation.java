@@ -2,6 +2,8 @@ package drey.plan;
 
 import drey.spec.OperatorSpec;
 
+import org.apache.flink.table.api.config.ExecutionConfigOptions;
+
 /** A translator's answer. */
 sealed interface Translation {
 
@@ -18,5 +20,12 @@ sealed interface Translation {
      *
      * @param reason why, in the user's terms
      */
-    record Fallback(String reason) implements Translation {}
+    record Fallback(String reason) implements Translation {
+
+        static final Fallback ASYNC_STATE =
+                new Fallback(
+                        "asynchronous state access is on ("
+                                + ExecutionConfigOptions.TABLE_EXEC_ASYNC_STATE_ENABLED.key()
+                                + ")");
+    }
 }

@@ -31,24 +31,37 @@
 // further. A lookup ends at the first chunk with ovf 0. Deleting takes the counts back, so there are no tombstones and
 // nothing rots; a count that reached 255 stays (only hashes without any entropy get there).
 //
-// An entry:
+// An entry of a table whose keys have one width n has nothing but them; a bit per entry, kept apart, tells which are live.
+// A split hashes their keys again, which costs less than 8 more bytes in every entry:
+//
+//	 0                                   pad8(n)
+//	+-----------------------------------+----------------------+
+//	| key, n bytes, zeros up to pad8(n) | value, mutable       |
+//	+-----------------------------------+----------------------+
+//
+// The key 01 02 03 04 05 with an 8-byte value 7:
+//
+//	01 02 03 04 05 00 00 00   07 00 00 00 00 00 00 00
+//
+// An entry of a table whose keys vary in length starts with a header:
 //
 //	 0      2              8                                   8+pad8(n)
 //	+------+--------------+-----------------------------------+----------------------+
 //	|  n   | hash 16..63  | key, n bytes, zeros up to pad8(n) | value, mutable       |
 //	+------+--------------+-----------------------------------+----------------------+
 //
-// With n = 65535 the key's true length follows in 8 bytes, and the key starts at 16. The key of 5 bytes 01 02 03 04 05 with
-// the hash 0xAABBCCDDEEFF0011 and an 8-byte value 7:
+// With n = 65535 the key's true length follows in 8 bytes, and the key starts at 16. The same key and value with the hash
+// 0xAABBCCDDEEFF0011:
 //
 //	05 00 FF EE DD CC BB AA   01 02 03 04 05 00 00 00   07 00 00 00 00 00 00 00
 //
 // A free block starts with the ref of the next one of its size class (4 bytes) and its class (4 bytes, of which the last
-// is 0, where an entry has its tag): the arena can be read from its start, entry by entry, which is the order of iteration.
+// is 0, where a header has its tag): the arena can be read from its start, entry by entry, which is the order of iteration.
 //
 // # A batch
 //
-// Lookups come as batches with their hashes. In sub-batches of 256 rows, a first sweep fetches the home chunks and the
+// Lookups come as batches with their hashes. A small table is searched in one sweep. Otherwise, in sub-batches of 256 rows,
+// a first sweep fetches the home chunks and the
 // entries of matching tags, far enough ahead that the cache misses of many rows overlap; a second one compares the keys.
 // Insertions are made in row order: a key that is new in row 3 is found by row 5.
 //

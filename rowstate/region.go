@@ -2,7 +2,6 @@ package rowstate
 
 import (
 	"fmt"
-	"math/bits"
 	"sync"
 	"unsafe"
 
@@ -69,10 +68,10 @@ func (r *region) grow(need int64) error {
 	if need <= r.usable {
 		return nil
 	}
-	to := stepFor(need)
 	if need > r.reserved {
 		return &BudgetError{Purpose: r.purpose, Requested: need - r.usable, Used: r.budget.Used(), Limit: min(r.budget.limit, r.reserved)}
 	}
+	to := min(stepFor(need), r.reserved)
 	err := r.budget.take(r.purpose, to-r.usable)
 	if err != nil {
 		// A step may be too much where its part that is needed is not.
@@ -86,22 +85,32 @@ func (r *region) grow(need int64) error {
 			r.budget.give(r.purpose, to-r.usable)
 			return fmt.Errorf("rowstate: cannot map %d bytes for %s: %w", to-r.usable, r.purpose, err)
 		}
+		if to > 2*hugeSize {
+			r.populate(r.ready, to)
+		}
 		r.ready = to
 	}
 	r.usable = to
 	return nil
 }
 
-// stepFor rounds a size up to the next step: powers of two first, so that small tables stay small, whole huge pages then.
+// stepFor rounds a size up: to pages, so that small tables stay small, then to larger steps, at last to whole huge pages,
+// one more than is needed, which populate has ready when it is.
 func stepFor(need int64) int64 {
-	step := int64(hugeSize)
 	switch {
 	case need <= smallStep:
-		return max(pageSize, int64(1)<<bits.Len64(uint64(need-1)))
+		return (need + pageSize - 1) &^ (pageSize - 1)
 	case need <= hugeSize:
-		step = smallStep
+		return (need + smallStep - 1) &^ (smallStep - 1)
 	}
-	return (need + step - 1) &^ (step - 1)
+	return (need+hugeSize-1)&^(hugeSize-1) + hugeSize
+}
+
+// populate has the kernel hand out the pages ahead of their use, beside the caller: zeroing a huge page takes a good part of
+// a millisecond, more on a virtual machine whose host has yet to find the memory. It is advice; nothing depends on it.
+func (r *region) populate(from, to int64) {
+	pages := r.bytes(from, to)
+	go func() { _ = unix.Madvise(pages, unix.MADV_POPULATE_WRITE) }()
 }
 
 // close gives everything back. It is idempotent.

@@ -2,6 +2,7 @@ package rowstate
 
 import (
 	"math/bits"
+	"sync"
 	"unsafe"
 
 	"drey/simd"
@@ -99,6 +100,7 @@ type segments struct {
 	splits  int
 
 	segs, dirs, meters *region
+	table              *Table // tells the hashes of entries
 }
 
 func newSegments(b *Budget, purpose string) segments {
@@ -145,10 +147,10 @@ func (s *segments) next(n uint32) (uint32, bool) {
 }
 
 // room finds the segment that takes one more entry with the hash, splitting a full one.
-func (s *segments) room(h uint64, entries unsafe.Pointer) uint32 {
+func (s *segments) room(h uint64) uint32 {
 	n := s.of(h)
 	for *s.count(n) >= segmentLimit && s.meta(n).next == 0 {
-		if !s.split(n, h, entries) {
+		if !s.split(n, h) {
 			break
 		}
 		n = s.of(h)
@@ -214,7 +216,7 @@ func (s *segments) maxDir() uint64 { return 64 + 8*uint64(s.used) }
 
 // split moves the entries of segment n whose next hash bit is set to a new segment. It does nothing and returns false if
 // that would make the directory larger than allowed.
-func (s *segments) split(n uint32, h uint64, entries unsafe.Pointer) bool {
+func (s *segments) split(n uint32, h uint64) bool {
 	depth := s.meta(n).depth
 	double := uint64(1)<<depth > s.dirMask
 	if double && 2*(s.dirMask+1) > s.maxDir() {
@@ -235,7 +237,7 @@ func (s *segments) split(n uint32, h uint64, entries unsafe.Pointer) bool {
 	s.used++
 	s.splits++
 	s.meta(n).depth, s.meta(fresh).depth = depth+1, depth+1
-	s.divide(n, fresh, depth, entries)
+	s.divide(n, fresh, depth)
 
 	// All directory slots of n agree in their low depth bits; those with the next bit set go to the new segment.
 	bit := uint64(1) << depth
@@ -245,10 +247,20 @@ func (s *segments) split(n uint32, h uint64, entries unsafe.Pointer) bool {
 	return true
 }
 
+// workspace is what a split needs room for.
+type workspace struct {
+	refs   [segmentSlots]uint32
+	hashes [segmentSlots]uint64
+	keys   gathered
+}
+
+var workspaces = sync.Pool{New: func() any { return new(workspace) }}
+
 // divide shares the entries of segment n with an empty one by hash bit depth of the directory's bits.
-func (s *segments) divide(n, fresh uint32, depth uint8, entries unsafe.Pointer) {
-	var refs [segmentSlots]uint32
-	var hashes [segmentSlots]uint64
+func (s *segments) divide(n, fresh uint32, depth uint8) {
+	work := workspaces.Get().(*workspace)
+	defer workspaces.Put(work)
+	refs, hashes := &work.refs, &work.hashes
 	count := 0
 	for at := range uint64(chunksPerSegment) {
 		c := s.chunk(n, at)
@@ -259,10 +271,7 @@ func (s *segments) divide(n, fresh uint32, depth uint8, entries unsafe.Pointer) 
 			}
 		}
 	}
-	// The loads of this loop do not depend on each other: their misses overlap.
-	for i, r := range refs[:count] {
-		hashes[i] = load(entries, uintptr(r)*refUnit)
-	}
+	s.table.hashes(refs[:count], hashes[:count], &work.keys)
 	clear(s.segs.bytes(int64(n)*segmentSize, int64(n+1)*segmentSize))
 
 	// Home chunks fill from their first slot on. The number of entries of each is kept apart: reading it off the tags that
@@ -324,9 +333,11 @@ func (s *segments) chain(n uint32) uint32 {
 	return next
 }
 
-// reserve makes room for the segments that rows more entries can need at most: one per full segment they may hit.
+// reserve makes room for the segments that rows more entries can need. At the worst moment, when all segments fill up
+// together, one row in sixty finds its segment full; for one in sixteen there is room. Hashes without entropy, which split
+// in vain, are chained after a few attempts.
 func (s *segments) reserve(rows int) error {
-	most := s.used + uint32(min(rows, int(s.used)+rows/(segmentLimit/2)+1)) + 1
+	most := s.used + uint32(min(rows, rows/16+8, int(s.used)+rows/256+1))
 	if err := s.segs.grow(int64(most) * segmentSize); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package rowstate
 
 import (
 	crand "crypto/rand"
+	"iter"
 	"math/bits"
 	"unsafe"
 
@@ -37,6 +38,8 @@ type Table struct {
 	len      int
 	arena    *Arena
 	segments segments
+	liveBits *region // a bit per entry, if the width is fixed
+	perSlot  uint64  // 2^63 / stride in units of refs, rounded up
 	kernels  *simd.Kernels
 	hash     func(key []byte) uint64
 	closed   bool
@@ -51,12 +54,6 @@ const (
 	subBatch = 256
 	// cacheSize is the size up to which a table is taken to be in the second-level cache.
 	cacheSize = 512 << 10
-	// header is what comes before the key in an entry: bits 16..63 of its hash, and its length, or longKey if 8 bytes
-	// with the length follow.
-	header   = 8
-	longKey  = 0xFFFF
-	hashMask = ^uint64(0xFFFF)
-	noTag    = 1 << simd.TagShift // what a tag of 0 becomes
 )
 
 // process is the choice of kernels and the seed of all tables of this process.
@@ -81,10 +78,12 @@ func NewTable(b *Budget, opts TableOptions) *Table {
 		t.kernels = &process.kernels
 	}
 	if t.width > 0 {
-		keyAt := t.keyAt(t.width)
-		t.valueAt = keyAt + pad8(t.width)
+		t.valueAt = pad8(t.width)
 		t.class, t.stride = classOf(int(t.valueAt) + t.valSize)
+		t.perSlot = (1<<63-1)/uint64(t.stride/refUnit) + 1
+		t.liveBits = newRegion(b, opts.Purpose+" index", maxRegion/64)
 	}
+	t.segments.table = t
 	t.entries = t.arena.base
 	if t.width > 0 && !invariants.Enabled {
 		t.values = unsafe.Add(t.entries, t.valueAt)
@@ -97,40 +96,8 @@ func NewTable(b *Budget, opts TableOptions) *Table {
 func (t *Table) sync() {
 	t.probe = simd.ProbeTable{
 		Segments: t.segments.base, Dir: t.segments.dir, DirMask: t.segments.dirMask, Entries: t.entries,
-		Span: uint64(max(t.stride-8, 32)),
+		Span: uint64(max(t.stride-8, 32)), // a guess, if the width varies
 	}
-}
-
-func pad8(n uintptr) uintptr { return (n + 7) &^ 7 }
-
-func load(p unsafe.Pointer, at uintptr) uint64 { return *(*uint64)(unsafe.Add(p, at)) }
-
-func (t *Table) entry(r Ref) unsafe.Pointer { return unsafe.Add(t.entries, uintptr(r)*refUnit) }
-
-// keyAt is the offset of a key of n bytes in its entry.
-func (t *Table) keyAt(n uintptr) uintptr {
-	if n < longKey {
-		return header
-	}
-	return header + 8
-}
-
-// keyOf gives the offset and the length of the key in an entry.
-func (t *Table) keyOf(e unsafe.Pointer) (at, n uintptr) {
-	if n = uintptr(load(e, 0) &^ hashMask); n == longKey {
-		return header + 8, uintptr(load(e, header))
-	}
-	return header, n
-}
-
-func headerOf(h uint64, n uintptr) uint64 { return h&hashMask | uint64(min(n, longKey)) }
-
-// normal gives hashes the tag 1 in place of 0.
-func normal(h uint64) uint64 {
-	if h>>simd.TagShift == 0 {
-		return h | noTag
-	}
-	return h
 }
 
 // Len is the number of entries.
@@ -235,174 +202,13 @@ func (t *Table) checkWidth(keys *Rows) {
 	}
 }
 
-// find is one sub-batch of Find, from row first. A small table is searched in one sweep. For a larger one a first sweep
-// names a candidate per row and has its entry fetched, and a second one compares the candidates' keys.
-func (t *Table) find(keys *Rows, first int, hashes []uint64, refs []Ref) {
-	found := unsafe.Slice((*uint32)(unsafe.SliceData(refs)), len(refs)) // a Ref is a uint32
-	inCache := t.arena.next+int64(t.segments.used)*segmentSize <= cacheSize
-	if keys.Width == 0 || keys.Width > simd.MaxFindWidth {
-		t.kernels.Probe(&t.probe, hashes, found)
-		if keys.Width == 0 {
-			t.compareOffsets(keys, first, hashes, refs)
-		} else {
-			t.compareFixed(keys, first, hashes, refs)
-		}
-		return
-	}
-	k := unsafe.Pointer(&keys.Data[first*keys.Width])
-	slow := 0
-	if inCache {
-		slow = t.kernels.Find(&t.probe, hashes, k, keys.Width, found, t.slow[:])
-	} else {
-		t.kernels.Probe(&t.probe, hashes, found)
-		slow = t.kernels.Compare(&t.probe, k, keys.Width, found, t.slow[:])
-	}
-	for _, i := range t.slow[:slow] {
-		refs[i] = t.findSlow(hashes[i], unsafe.Add(k, int(i)*keys.Width), uintptr(keys.Width))
-	}
-}
-
-func (t *Table) compareFixed(keys *Rows, first int, hashes []uint64, refs []Ref) {
-	w := uintptr(keys.Width)
-	k := unsafe.Pointer(&keys.Data[first*keys.Width])
-	for i := range refs {
-		r := uint32(refs[i])
-		if r == simd.Unsure || r > simd.Unsure && !t.matches(t.entry(Ref(r)), normal(hashes[i]), k, w) {
-			r = uint32(t.findSlow(hashes[i], k, w))
-		}
-		refs[i] = Ref(r)
-		k = unsafe.Add(k, w)
-	}
-}
-
-func (t *Table) compareOffsets(keys *Rows, first int, hashes []uint64, refs []Ref) {
-	p := unsafe.Pointer(unsafe.SliceData(keys.Data))
-	offsets := keys.Offsets[first : first+len(refs)+1]
-	for i := range refs {
-		k, w := unsafe.Add(p, offsets[i]), uintptr(offsets[i+1]-offsets[i])
-		r := uint32(refs[i])
-		if r == simd.Unsure || r > simd.Unsure && !t.matches(t.entry(Ref(r)), normal(hashes[i]), k, w) {
-			r = uint32(t.findSlow(hashes[i], k, w))
-		}
-		refs[i] = Ref(r)
-	}
-}
-
-// matches tells whether the entry has the (normal) hash and the key of w bytes at k, behind which padding is readable.
-func (t *Table) matches(e unsafe.Pointer, h uint64, k unsafe.Pointer, w uintptr) bool {
-	if load(e, 0) != headerOf(h, w) {
-		return false
-	}
-	e = unsafe.Add(e, header)
-	if w >= longKey {
-		if load(e, 0) != uint64(w) {
-			return false
-		}
-		e = unsafe.Add(e, 8)
-	}
-	var at uintptr
-	for ; at+8 <= w; at += 8 {
-		if load(e, at) != load(k, at) {
-			return false
-		}
-	}
-	// An entry's key is padded with zeros.
-	return at == w || load(e, at) == load(k, at)&(1<<(8*(w-at))-1)
-}
-
-// findSlow looks up one key without help of a probe.
-//
-//go:noinline
-func (t *Table) findSlow(h uint64, k unsafe.Pointer, w uintptr) Ref {
-	h = normal(h)
-	tag := h >> simd.TagShift
-	for s, ok := t.segments.of(h), true; ok; s, ok = t.segments.next(s) {
-		at := h >> simd.ChunkShift
-		for range chunksPerSegment {
-			c := t.segments.chunk(s, at)
-			for m := c.match(tag); m != 0; m &= m - 1 {
-				r := Ref(c.refs[bits.TrailingZeros32(m)])
-				if t.matches(t.entry(r), h, k, w) {
-					return r
-				}
-			}
-			if c.overflow == 0 {
-				return 0
-			}
-			at += step(tag)
-		}
-	}
-	return 0
-}
-
-// insert adds a key that the probe did not find; it may have been inserted since, by a row before.
-func (t *Table) insert(h uint64, key []byte) (r Ref, fresh bool) {
-	h = normal(h)
-	k, w := unsafe.Pointer(unsafe.SliceData(key)), uintptr(len(key))
-	s := t.segments.of(h)
-	c := t.segments.chunk(s, h>>simd.ChunkShift)
-	tag := h >> simd.TagShift
-	if count := t.segments.count(s); c.overflow == 0 && *count < segmentLimit && !c.has(tag) {
-		if slot := c.empty(); slot >= 0 {
-			r = t.newEntry(h, k, w)
-			c.tags[slot], c.refs[slot] = byte(tag), uint32(r)
-			*count++
-			t.len++
-			return r, true
-		}
-	}
-	if r = t.findSlow(h, k, w); r != 0 {
-		return r, false
-	}
-	s = t.segments.room(h, t.entries)
-	t.sync()
-	r = t.newEntry(h, k, w)
-	t.segments.place(s, h, r)
-	*t.segments.count(s)++
-	t.len++
-	return r, true
-}
-
-// newEntry writes an entry with a zero value.
-func (t *Table) newEntry(h uint64, k unsafe.Pointer, w uintptr) Ref {
-	keyAt, class, size := t.keyAt(w), t.class, t.stride
-	if t.width == 0 {
-		class, size = classOf(int(keyAt+pad8(w)) + t.valSize)
-	}
-	r := t.arena.alloc(class, size)
-	if invariants.Enabled {
-		t.arena.blocks[r] = int(keyAt+pad8(w)) + t.valSize
-	}
-	e := t.entry(r)
-	*(*uint64)(e) = headerOf(h, w)
-	if w >= longKey {
-		*(*uint64)(unsafe.Add(e, header)) = uint64(w)
-	}
-	e = unsafe.Add(e, keyAt)
-	var at uintptr
-	for ; at+8 <= w; at += 8 {
-		*(*uint64)(unsafe.Add(e, at)) = load(k, at)
-	}
-	if at < w {
-		*(*uint64)(unsafe.Add(e, at)) = load(k, at) & (1<<(8*(w-at)) - 1)
-		at += 8
-	}
-	for end := at + uintptr(t.valSize); at < end; at += 8 {
-		*(*uint64)(unsafe.Add(e, at)) = 0
-	}
-	return r
-}
-
-// sizeOf is the size of the entry, as it was asked for.
-func (t *Table) sizeOf(e unsafe.Pointer) int {
-	at, n := t.keyOf(e)
-	return int(at+pad8(n)) + t.valSize
-}
-
 // Delete removes an entry; its ref, key and value must not be used any more.
 func (t *Table) Delete(r Ref) {
 	e := t.live(r)
-	t.segments.remove(load(e, 0), r)
+	t.segments.remove(t.hashOf(r), r)
+	if t.width > 0 {
+		t.unmark(r)
+	}
 	t.arena.Free(r, t.sizeOf(e))
 	t.len--
 	if invariants.Enabled {
@@ -419,7 +225,7 @@ func (t *Table) Reserve(rows int, keyBytes int64) error {
 		need = int64(rows)*(header+7+int64(t.valSize)) + keyBytes + keyBytes/longKey*8
 		need += need/8 + int64(rows)*refUnit
 	}
-	if err := t.arena.reserve(t.arena.next + need); err != nil {
+	if err := t.reserve(need); err != nil {
 		return err
 	}
 	defer t.sync()
@@ -429,7 +235,10 @@ func (t *Table) Reserve(rows int, keyBytes int64) error {
 // All visits the entries in the order of their memory: that of insertion, but for entries that took the place of deleted
 // ones. The order depends on nothing but the sequence of operations. An entry may be deleted when it is visited; entries
 // inserted meanwhile may or may not be visited.
-func (t *Table) All() func(yield func(Ref) bool) {
+func (t *Table) All() iter.Seq[Ref] {
+	if t.width > 0 {
+		return t.allMarked
+	}
 	return func(yield func(Ref) bool) {
 		for at := int64(firstRef * refUnit); at < t.arena.next; {
 			e := unsafe.Add(t.entries, at)
@@ -447,6 +256,17 @@ func (t *Table) All() func(yield func(Ref) bool) {
 	}
 }
 
+func (t *Table) allMarked(yield func(Ref) bool) {
+	units := Ref(t.stride / refUnit)
+	for word := int64(0); word*8 < t.liveBits.usable; word++ {
+		for m := load(t.liveBits.base, uintptr(word)*8); m != 0; m &= m - 1 {
+			if !yield(firstRef + Ref(word*64+int64(bits.TrailingZeros64(m)))*units) {
+				return
+			}
+		}
+	}
+}
+
 // TableStats tells what a table's memory is used for.
 type TableStats struct {
 	Entries  ArenaStats
@@ -457,7 +277,14 @@ type TableStats struct {
 
 // Stats tells what the table's memory is used for.
 func (t *Table) Stats() TableStats {
-	return TableStats{Entries: t.arena.Stats(), Index: t.segments.bytes(), Segments: int(t.segments.used), Splits: t.segments.splits}
+	return TableStats{Entries: t.arena.Stats(), Index: t.segments.bytes() + t.markBytes(), Segments: int(t.segments.used), Splits: t.segments.splits}
+}
+
+func (t *Table) markBytes() int64 {
+	if t.liveBits == nil {
+		return 0
+	}
+	return t.liveBits.usable
 }
 
 // Close gives all memory back. It is idempotent.
@@ -468,5 +295,8 @@ func (t *Table) Close() {
 	t.closed, t.len = true, 0
 	t.arena.Close()
 	t.segments.close()
+	if t.liveBits != nil {
+		t.liveBits.close()
+	}
 	t.entries, t.values, t.probe = nil, nil, simd.ProbeTable{}
 }

@@ -37,7 +37,7 @@ func (t *Table) verify() {
 					continue
 				}
 				count++
-				h := load(t.entry(Ref(c.refs[slot])), 0)
+				h := t.hashOf(Ref(c.refs[slot]))
 				if h>>simd.TagShift != uint64(tag) {
 					invariants.Failf("segment %d chunk %d slot %d: tag %#x, entry has hash %#x", n, at, slot, tag, h)
 				}
@@ -64,7 +64,7 @@ func (t *Table) verify() {
 		visited++
 		at, w := t.keyOf(t.entry(r))
 		key := append(append([]byte{}, t.Key(r)...), make([]byte, simd.Padding)...)
-		if got := t.findSlow(load(t.entry(r), 0), unsafe.Pointer(&key[0]), w); got != r {
+		if got := t.findSlow(t.hashOf(r), unsafe.Pointer(&key[0]), w); got != r {
 			invariants.Failf("entry %d (key of %d bytes at %d) is found as %d", r, w, at, got)
 		}
 	}

@@ -42,23 +42,40 @@ GLOBL keymask<>(SB), RODATA|NOPTR, $128
 // SAME compares the key with that of the entry BX (a ref) and sets ZF if they are equal; WIDE does so for 33..64 bytes.
 #define SAME \
 	VMOVDQU (R13), Y0; \
-	VPXOR   8(R9)(BX*8), Y0, Y0; \
+	VPXOR   (R9)(BX*8), Y0, Y0; \
 	VPTEST  Y7, Y0
 
 #define WIDE \
 	VMOVDQU (R13), Y0; \
-	VMOVDQU 32(R13), Y1; \
-	VPXOR   8(R9)(BX*8), Y0, Y0; \
-	VPXOR   40(R9)(BX*8), Y1, Y1; \
-	VPAND   Y8, Y1, Y1; \
-	VPOR    Y0, Y1, Y1; \
-	VPTEST  Y1, Y1
+	VMOVDQU 32(R13), Y3; \
+	VPXOR   (R9)(BX*8), Y0, Y0; \
+	VPXOR   32(R9)(BX*8), Y3, Y3; \
+	VPAND   Y8, Y3, Y3; \
+	VPOR    Y0, Y3, Y3; \
+	VPTEST  Y3, Y3
 
 // SLOW puts the row on the slow list.
 #define SLOW \
 	MOVL R15, (R11); \
 	ADDQ $4, R11; \
 	MOVL $1, (R10)
+
+// CHASE goes on to the next chunk that entries with this tag go to from a full one, 2*tag+1 on, modulo 64, and sets DX and
+// ZF as for the first. Few entries are farther away: those rows go to the slow list.
+#define CHASE \
+	MOVQ (SI)(R15*8), BX; \
+	SHRQ $56, BX; \
+	CMPL BX, $1; \
+	ADCL $0, BX; \
+	LEAL 1(BX)(BX*1), BX; \
+	SHLL $6, BX; \
+	ADDL AX, BX; \
+	ANDL $0xFFF, BX; \
+	ANDQ $-4096, AX; \
+	ORQ  BX, AX; \
+	VPCMPEQB (AX), X1, X2; \
+	VPMOVMSKB X2, DX; \
+	ANDL $0xFFF, DX
 
 // func findAVX2(a *findArgs) (slow int)
 TEXT ·findAVX2(SB), NOSPLIT, $0-16
@@ -93,8 +110,8 @@ next:
 	VMOVD DX, X1
 	VPSHUFB X6, X1, X1
 	VPMAXUB X5, X1, X1
-	VPCMPEQB (AX), X1, X1
-	VPMOVMSKB X1, DX
+	VPCMPEQB (AX), X1, X2
+	VPMOVMSKB X2, DX
 	ANDL $0xFFF, DX
 	JZ   none
 
@@ -120,9 +137,32 @@ other:
 
 none:
 	CMPB 12(AX), $0
-	JNE  unsure
+	JNE  chase
+
+absent:
 	MOVL $0, (R10)
 	JMP  step
+
+chase:
+	CHASE
+	JZ   none2
+
+try2:
+	BSFL DX, BX
+	MOVL 16(AX)(BX*4), BX
+	SAME
+	JNZ  other2
+	MOVL BX, (R10)
+	JMP  step
+
+other2:
+	LEAL -1(DX), BX
+	ANDL BX, DX
+	JNZ  try2
+
+none2:
+	CMPB 12(AX), $0
+	JE   absent
 
 unsure:
 	SLOW
@@ -137,8 +177,8 @@ wnext:
 	VMOVD DX, X1
 	VPSHUFB X6, X1, X1
 	VPMAXUB X5, X1, X1
-	VPCMPEQB (AX), X1, X1
-	VPMOVMSKB X1, DX
+	VPCMPEQB (AX), X1, X2
+	VPMOVMSKB X2, DX
 	ANDL $0xFFF, DX
 	JZ   wnone
 
@@ -164,9 +204,32 @@ wother:
 
 wnone:
 	CMPB 12(AX), $0
-	JNE  wunsure
+	JNE  wchase
+
+wabsent:
 	MOVL $0, (R10)
 	JMP  wstep
+
+wchase:
+	CHASE
+	JZ   wnone2
+
+wtry2:
+	BSFL DX, BX
+	MOVL 16(AX)(BX*4), BX
+	WIDE
+	JNZ  wother2
+	MOVL BX, (R10)
+	JMP  wstep
+
+wother2:
+	LEAL -1(DX), BX
+	ANDL BX, DX
+	JNZ  wtry2
+
+wnone2:
+	CMPB 12(AX), $0
+	JE   wabsent
 
 wunsure:
 	SLOW

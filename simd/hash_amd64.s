@@ -261,7 +261,7 @@ rowDone:
 	VINSERTI64X4 $1, YT, Z, Z
 
 // func vaesFixed(seed *Seed, dst *uint64, p unsafe.Pointer, n, width int)
-// n is a multiple of 4 and not 0, width at most 32.
+// n is a multiple of 4 and not 0, width at most 64.
 TEXT ·vaesFixed(SB), NOSPLIT, $0-40
 	MOVQ seed+0(FP), AX
 	MOVQ dst+8(FP), DI
@@ -305,6 +305,8 @@ vshort:
 
 vwide:
 	LEAQ -16(SI)(BX*1), DX
+	CMPQ BX, $32
+	JA   vlong
 
 vwide4:
 	FOUR(SI, Z0, Y0, X0, Z2, Y2, X2)
@@ -326,5 +328,42 @@ vwide4:
 	ADDQ $32, DI
 	SUBQ $4, CX
 	JNZ  vwide4
+	VZEROUPPER
+	RET
+
+vlong:
+	LEAQ 16(SI), R9
+	LEAQ -16(DX), R10
+
+vlong4:
+	FOUR(SI, Z0, Y0, X0, Z2, Y2, X2)
+	FOUR(R9, Z1, Y1, X1, Z3, Y3, X3)
+	FOUR(R10, Z4, Y4, X4, Z2, Y2, X2)
+	FOUR(DX, Z5, Y5, X5, Z3, Y3, X3)
+	VPXORD Z11, Z0, Z0
+	VPXORD Z10, Z1, Z1
+	VAESENC Z12, Z0, Z0
+	VAESENC Z13, Z1, Z1
+	VAESENC Z13, Z0, Z0
+	VAESENC Z14, Z1, Z1
+	VPXORD Z4, Z0, Z0
+	VPXORD Z5, Z1, Z1
+	VAESENC Z12, Z0, Z0
+	VAESENC Z13, Z1, Z1
+	VAESENC Z13, Z0, Z0
+	VAESENC Z14, Z1, Z1
+	VPXORD Z1, Z0, Z0
+	VAESENC Z14, Z0, Z0
+	VPSHUFD $0x4e, Z0, Z1
+	VPXORD Z1, Z0, Z0
+	VPCOMPRESSQ Z0, K1, Z0
+	VMOVDQU Y0, (DI)
+	LEAQ (SI)(BX*4), SI
+	LEAQ (R9)(BX*4), R9
+	LEAQ (R10)(BX*4), R10
+	LEAQ (DX)(BX*4), DX
+	ADDQ $32, DI
+	SUBQ $4, CX
+	JNZ  vlong4
 	VZEROUPPER
 	RET

@@ -26,6 +26,16 @@ func findAVX2(a *findArgs) (slow int)
 //go:noescape
 func compareAVX2(a *findArgs) (slow int)
 
+//go:noescape
+func prefetch(base unsafe.Pointer, refs *uint32, n int)
+
+// Prefetch asks for the cache lines that refs, in units of 8 bytes from base, point to.
+func Prefetch(base unsafe.Pointer, refs []uint32) {
+	if len(refs) > 0 {
+		prefetch(base, &refs[0], len(refs))
+	}
+}
+
 func archKernels() []Kernels {
 	if !cpuid.CPU.Supports(cpuid.AESNI, cpuid.SSSE3, cpuid.SSE4) {
 		return nil
@@ -55,10 +65,10 @@ func hashOffsetsAES(seed *Seed, dst []uint64, p unsafe.Pointer, offsets []uint32
 	}
 }
 
-// hashFixedVAES hashes groups of four rows in one register each, and the rest, like rows above 32 bytes, by AES-NI.
+// hashFixedVAES hashes groups of four rows in one register each, and the rest, like rows above 64 bytes, by AES-NI.
 func hashFixedVAES(seed *Seed, dst []uint64, p unsafe.Pointer, width int) {
 	n := len(dst) &^ 3
-	if width > 32 {
+	if width > 64 {
 		n = 0
 	}
 	if n > 0 {

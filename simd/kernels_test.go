@@ -150,7 +150,8 @@ func TestProbeEqualsPortable(t *testing.T) {
 // of the batch with some luck.
 func TestFindEqualsPortable(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 5))
-	segments := make([]uint64, 4*512)
+	segments := make([]uint64, 5*512)
+	segments = segments[(4096-uintptr(unsafe.Pointer(&segments[0]))%4096)%4096/8:] // segments are aligned to their size
 	dir := make([]uint32, 8)
 	entries := make([]byte, 8*3000)
 	for _, k := range All() {
@@ -171,7 +172,7 @@ func TestFindEqualsPortable(t *testing.T) {
 					r := 8 + rng.IntN(2900)
 					c.refs[s] = uint32(r)
 					if n > 0 {
-						copy(entries[8*r+8:8*r+8+width], keys[width*rng.IntN(n):])
+						copy(entries[8*r:8*r+width], keys[width*rng.IntN(n):])
 					}
 				}
 				c.overflow = byte(max(0, rng.IntN(4)-1))

@@ -95,3 +95,21 @@ none:
 	DECQ  CX
 	JNZ   next
 	RET
+
+// func prefetch(base unsafe.Pointer, refs *uint32, n int)
+TEXT ·prefetch(SB), NOSPLIT, $0-24
+	MOVQ base+0(FP), AX
+	MOVQ refs+8(FP), SI
+	MOVQ n+16(FP), CX
+	LEAQ (SI)(CX*4), CX
+
+fetch:
+	CMPQ SI, CX
+	JAE  fetched
+	MOVL (SI), BX
+	PREFETCHT0 (AX)(BX*8)
+	ADDQ $4, SI
+	JMP  fetch
+
+fetched:
+	RET

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"runtime"
+	"unsafe"
+
+	cockroach "github.com/cockroachdb/swiss"
+	dolthub "github.com/dolthub/swiss"
+
+	"drey/rowstate"
+)
+
+// subject is one map from keys to 64-bit values under measurement. Keys come as bytes, batch by batch.
+type subject interface {
+	insert(keys []byte, width int, first uint64)
+	find(keys []byte, width int) uint64 // sum of the values found
+	update(keys []byte, width int)      // adds 1 to the value of every key; all are there
+	bytes() int64                       // memory held, without what the process had before
+	close()
+}
+
+var subjects = map[string]func(width int) subject{
+	"drey":      newDrey,
+	"builtin":   func(int) subject { return &builtin{base: heap(), m: map[string]uint64{}} },
+	"dolthub":   func(int) subject { return &dolt{base: heap(), m: dolthub.NewMap[string, uint64](0)} },
+	"cockroach": func(int) subject { return &roach{base: heap(), m: cockroach.New[string, uint64](0)} },
+}
+
+// heap is what the Go heap holds after a collection.
+func heap() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// borrow is a key as a string without a copy, which lookups may use; the query buffers live until the end.
+func borrow(key []byte) string { return unsafe.String(&key[0], len(key)) }
+
+type builtin struct {
+	base int64
+	m    map[string]uint64
+}
+
+func (b *builtin) insert(keys []byte, width int, first uint64) {
+	for ; len(keys) > 0; keys = keys[width:] {
+		b.m[string(keys[:width])] = first
+		first++
+	}
+}
+
+func (b *builtin) find(keys []byte, width int) (sum uint64) {
+	for ; len(keys) > 0; keys = keys[width:] {
+		if v, ok := b.m[borrow(keys[:width])]; ok {
+			sum += v
+		}
+	}
+	return sum
+}
+
+func (b *builtin) update(keys []byte, width int) {
+	for ; len(keys) > 0; keys = keys[width:] {
+		b.m[borrow(keys[:width])]++
+	}
+}
+
+func (b *builtin) bytes() int64 { return heap() - b.base }
+func (b *builtin) close()       { b.m = nil }
+
+type dolt struct {
+	base int64
+	m    *dolthub.Map[string, uint64]
+}
+
+func (d *dolt) insert(keys []byte, width int, first uint64) {
+	for ; len(keys) > 0; keys = keys[width:] {
+		d.m.Put(string(keys[:width]), first)
+		first++
+	}
+}
+
+func (d *dolt) find(keys []byte, width int) (sum uint64) {
+	for ; len(keys) > 0; keys = keys[width:] {
+		if v, ok := d.m.Get(borrow(keys[:width])); ok {
+			sum += v
+		}
+	}
+	return sum
+}
+
+func (d *dolt) update(keys []byte, width int) {
+	for ; len(keys) > 0; keys = keys[width:] {
+		k := borrow(keys[:width])
+		v, _ := d.m.Get(k)
+		d.m.Put(k, v+1)
+	}
+}
+
+func (d *dolt) bytes() int64 { return heap() - d.base }
+func (d *dolt) close()       { d.m = nil }
+
+type roach struct {
+	base int64
+	m    *cockroach.Map[string, uint64]
+}
+
+func (r *roach) insert(keys []byte, width int, first uint64) {
+	for ; len(keys) > 0; keys = keys[width:] {
+		r.m.Put(string(keys[:width]), first)
+		first++
+	}
+}
+
+func (r *roach) find(keys []byte, width int) (sum uint64) {
+	for ; len(keys) > 0; keys = keys[width:] {
+		if v, ok := r.m.Get(borrow(keys[:width])); ok {
+			sum += v
+		}
+	}
+	return sum
+}
+
+func (r *roach) update(keys []byte, width int) {
+	for ; len(keys) > 0; keys = keys[width:] {
+		k := borrow(keys[:width])
+		v, _ := r.m.Get(k)
+		r.m.Put(k, v+1)
+	}
+}
+
+func (r *roach) bytes() int64 { return heap() - r.base }
+func (r *roach) close()       { r.m.Close() }
+
+// drey is the arena table; its figures include the hashing of the keys.
+type drey struct {
+	base   int64
+	budget *rowstate.Budget
+	table  *rowstate.Table
+	keys   rowstate.Rows
+	hashes []uint64
+	refs   []rowstate.Ref
+	fresh  []bool
+}
+
+func newDrey(width int) subject {
+	d := &drey{budget: rowstate.NewBudget(0)}
+	d.hashes, d.refs, d.fresh = make([]uint64, batch), make([]rowstate.Ref, batch), make([]bool, batch)
+	d.base = heap()
+	d.table = rowstate.NewTable(d.budget, rowstate.TableOptions{KeyWidth: width, ValueSize: 8, Purpose: "bench"})
+	return d
+}
+
+func (d *drey) view(keys []byte, width int) int {
+	d.keys = rowstate.Rows{Data: keys, Width: width}
+	d.table.Hash(&d.keys, d.hashes)
+	return len(keys) / width
+}
+
+func value(v []byte) *uint64 { return (*uint64)(unsafe.Pointer(unsafe.SliceData(v))) }
+
+func (d *drey) insert(keys []byte, width int, first uint64) {
+	n := d.view(keys, width)
+	if err := d.table.Reserve(n, int64(len(keys))); err != nil {
+		panic(err)
+	}
+	d.table.FindOrInsert(&d.keys, d.hashes, d.refs, d.fresh)
+	for i, r := range d.refs[:n] {
+		*value(d.table.Value(r)) = first + uint64(i)
+	}
+}
+
+func (d *drey) find(keys []byte, width int) (sum uint64) {
+	n := d.view(keys, width)
+	d.table.Find(&d.keys, d.hashes, d.refs)
+	for _, r := range d.refs[:n] {
+		if r != 0 {
+			sum += *value(d.table.Value(r))
+		}
+	}
+	return sum
+}
+
+func (d *drey) update(keys []byte, width int) {
+	n := d.view(keys, width)
+	d.table.FindOrInsert(&d.keys, d.hashes, d.refs, d.fresh)
+	for _, r := range d.refs[:n] {
+		*value(d.table.Value(r))++
+	}
+}
+
+func (d *drey) bytes() int64 { return d.budget.Used() + max(0, heap()-d.base) }
+func (d *drey) close()       { d.table.Close() }

@@ -12,10 +12,10 @@ import org.apache.flink.types.Row;
 /**
  * The job of the cluster tests: the last row of each key by event time, its whole changelog written exactly once to files.
  *
- * <p>One source subtask counts from 1 and everything else is a function of the count. At parallelism 2 the rows are dealt out in
- * turn to the two subtasks behind the source: with an even number of keys, odd counts have odd keys, so a key's rows stay on one
- * path and in order. Hence the lines written are the same multiset on every correct run, at parallelism 1 and 2, whatever was
- * killed in between.
+ * <p>One source subtask counts from 1 and everything else is a function of the count. The rows are dealt
+ * out in turn to the subtasks behind the source. At parallelism 2 and 3, with a number of keys that
+ * is a multiple of 6, a key's rows stay on one path and in order. Hence the lines written are
+ * the same multiset on every correct run, at either parallelism, whatever was killed in between.
  */
 public final class KeepLastJob {
 

@@ -1,5 +1,7 @@
 package changelog
 
+import "encoding/binary"
+
 // Buffers is the memory of one output chunk. Its slices' lengths are the chunk's capacity: n rows need n kinds, n sources
 // and n+1 offsets.
 type Buffers struct {
@@ -110,6 +112,12 @@ func (b *Builder) Append(kind RowKind, row []byte, source int) {
 	b.offsets[i+1] = int32(end)
 	b.rows, b.bytes = i+1, end
 	b.pending++
+}
+
+// AppendInt64 is Append of a row of which 8 bytes, from offset at on, are replaced by v: a rank, mostly.
+func (b *Builder) AppendInt64(kind RowKind, row []byte, source int, at int, v int64) {
+	b.Append(kind, row, source)
+	binary.LittleEndian.PutUint64(b.data[b.bytes-len(row)+at:], uint64(v))
 }
 
 // grow makes room for one more row of n bytes: larger buffers for the current chunk while that stays within the limits,

@@ -37,9 +37,7 @@ const frameBytes = 32 << 10
 // snapshot is the state's keys by key group. It is valid until the next batch.
 type snapshot struct {
 	o      *Operator
-	first  int            // key group
-	refs   []rowstate.Ref // by key group
-	starts []uint32       // of each key group in refs, and the end
+	keys   *keygroup.Sorted
 	buffer []byte
 	writer *bufio.Writer
 }
@@ -50,35 +48,15 @@ func (o *Operator) Snapshot(groups op.KeyGroups) (op.Snapshot, error) {
 	if o.bundle != nil && len(o.bundle.rows) > 0 {
 		return nil, op.Invalidf("deduplicate: snapshot with %d rows in the mini-batch bundle; flush comes first", len(o.bundle.rows))
 	}
-	s := &snapshot{o: o, first: groups.First, writer: bufio.NewWriter(nil), starts: make([]uint32, groups.Last-groups.First+2)}
-	if o.table == nil {
-		return s, nil
-	}
-	refs, of := make([]rowstate.Ref, 0, o.table.Len()), make([]uint16, 0, o.table.Len())
 	var e entry
-	for ref := range o.table.All() {
+	keys, err := keygroup.Sort(o.table, groups.First, groups.Last, groups.Max, func(ref rowstate.Ref) bool {
 		e = entry{}
-		if !o.encode(ref, &e) {
-			continue
-		}
-		group := keygroup.Of(o.table.Key(ref), groups.Max)
-		if group < groups.First || group > groups.Last {
-			return nil, op.Corruptf("deduplicate: a key of key group %d has come to the subtask of %d to %d", group, groups.First, groups.Last)
-		}
-		refs, of = append(refs, ref), append(of, uint16(group-groups.First))
-		s.starts[group-groups.First+1]++
+		return o.encode(ref, &e)
+	})
+	if err != nil {
+		return nil, op.Corruptf("deduplicate: %w", err)
 	}
-	for i := 1; i < len(s.starts); i++ {
-		s.starts[i] += s.starts[i-1]
-	}
-	s.refs = make([]rowstate.Ref, len(refs))
-	next := append([]uint32(nil), s.starts...)
-	for i, ref := range refs {
-		g := of[i]
-		s.refs[next[g]] = ref
-		next[g]++
-	}
-	return s, nil
+	return &snapshot{o: o, keys: keys, writer: bufio.NewWriter(nil)}, nil
 }
 
 // encode says what a snapshot has to keep of a key, or false if there is nothing.
@@ -94,11 +72,10 @@ func (o *Operator) encode(ref rowstate.Ref, e *entry) bool {
 
 // Write writes a key group.
 func (s *snapshot) Write(group int, w io.Writer) error {
-	i := group - s.first
-	if i < 0 || i+1 >= len(s.starts) {
+	refs, ok := s.keys.Group(group)
+	if !ok {
 		return op.Invalidf("deduplicate: key group %d is not in the snapshot", group)
 	}
-	refs := s.refs[s.starts[i]:s.starts[i+1]]
 	if len(refs) == 0 {
 		return nil
 	}

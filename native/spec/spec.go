@@ -34,6 +34,7 @@ type header struct {
 // operators makes an empty specification for each operator there is.
 var operators = map[string]func() Spec{
 	"deduplicate": func() Spec { return new(Deduplicate) },
+	"rank":        func() Spec { return new(Rank) },
 }
 
 // ErrUnknown is Decode's error for a specification of an operator or version that this library doesn't know. It may be

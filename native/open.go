@@ -9,6 +9,7 @@ import (
 	"drey/native/logical"
 	"drey/native/op"
 	"drey/native/spec"
+	"drey/native/topn"
 	"drey/rowstate"
 )
 
@@ -32,6 +33,8 @@ func Open(text []byte, inputs []logical.Row, groups op.KeyGroups, budget *rowsta
 	switch s := s.(type) {
 	case *spec.Deduplicate:
 		return dedup.New(s, inputs[0], groups, budget)
+	case *spec.Rank:
+		return topn.New(s, inputs[0], groups, budget)
 	}
 	return nil, op.Unsupportedf("operator %q", s.Operator())
 }

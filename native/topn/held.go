@@ -1,0 +1,200 @@
+package topn
+
+import (
+	"bytes"
+	"encoding/binary"
+	"iter"
+
+	"drey/native/changelog"
+	"drey/rowstate"
+)
+
+// held keeps rows and their order. A row is a block of the arena:
+//
+//	0  length of the key, uint32
+//	4  length of the row, uint32
+//	8  the key: sort key, then the number of the row's arrival, 8 bytes, big-endian; padded to whole words
+//	-  the row as it goes out, at any rank
+//	-  8 bytes of the strategy's, if it asked for them
+type held struct {
+	rows    *rowstate.Arena
+	nodes   *rowstate.Arena
+	order   *rowstate.Ordered
+	arrival uint64 // of the row that came last
+	out     *output
+	trailer int // bytes at a block's end that belong to the strategy
+}
+
+// element is a row's ref, as the order has it.
+type element = uint32
+
+const (
+	blockHeader  = 8
+	arrivalBytes = 8
+)
+
+func newHeld(o *Operator, trailer int) held {
+	rows, nodes := rowstate.NewArena(o.budget, purposeRows), rowstate.NewArena(o.budget, purposeOrder)
+	h := held{rows: rows, nodes: nodes, out: &o.out, trailer: trailer}
+	h.order = rowstate.NewOrdered(nodes, func(e element) []byte {
+		n := binary.LittleEndian.Uint32(rows.Bytes(rowstate.Ref(e), blockHeader))
+		return rows.Bytes(rowstate.Ref(e), blockHeader+int(n))[blockHeader:]
+	})
+	return h
+}
+
+// nodeReserve is what one more row may need of the order, apart from splits all the way up, of which there is one at most
+// among many.
+const nodeReserve = 1200
+
+// maxSortKey bounds sort keys in terms of the row they come from: a field of n bytes takes about n + n/8, and twelve more.
+func (h *held) reserve(rows int, bytes int64) error {
+	if err := h.nodes.Reserve(int64(rows)*nodeReserve + rowstate.InsertBytes); err != nil {
+		return err
+	}
+	perRow := int64(blockHeader + arrivalBytes + 64 + h.out.size(0) + h.trailer)
+	return h.rows.Reserve(int64(rows)*perRow + 3*bytes)
+}
+
+// add makes the block of a row that comes in now.
+func (h *held) add(sortKey, row []byte) element {
+	h.arrival++
+	return h.put(sortKey, h.arrival, row)
+}
+
+func (h *held) put(sortKey []byte, arrival uint64, row []byte) element {
+	keyBytes, rowBytes := len(sortKey)+arrivalBytes, h.out.size(len(row))
+	size := h.blockBytes(keyBytes, rowBytes)
+	ref := h.rows.Alloc(size)
+	block := h.rows.Bytes(ref, size)
+	binary.LittleEndian.PutUint32(block, uint32(keyBytes))
+	binary.LittleEndian.PutUint32(block[4:], uint32(rowBytes))
+	n := copy(block[blockHeader:], sortKey)
+	binary.BigEndian.PutUint64(block[blockHeader+n:], arrival)
+	h.out.write(block[size-h.trailer-rowBytes:size-h.trailer], row)
+	return element(ref)
+}
+
+func (h *held) blockBytes(keyBytes, rowBytes int) int {
+	return blockHeader + (keyBytes+7)&^7 + rowBytes + h.trailer
+}
+
+// block is a row's block.
+func (h *held) block(e element) (block []byte, keyBytes, rowBytes int) {
+	header := h.rows.Bytes(rowstate.Ref(e), blockHeader)
+	keyBytes, rowBytes = int(binary.LittleEndian.Uint32(header)), int(binary.LittleEndian.Uint32(header[4:]))
+	return h.rows.Bytes(rowstate.Ref(e), h.blockBytes(keyBytes, rowBytes)), keyBytes, rowBytes
+}
+
+// row is the row as it goes out.
+func (h *held) row(e element) []byte {
+	block, _, rowBytes := h.block(e)
+	end := len(block) - h.trailer
+	return block[end-rowBytes : end : end]
+}
+
+// trailerOf is the bytes of a row's block that belong to the strategy.
+func (h *held) trailerOf(e element) []byte {
+	block, _, _ := h.block(e)
+	return block[len(block)-h.trailer:]
+}
+
+// key is the row's key in the order.
+func (h *held) key(e element) []byte {
+	block, keyBytes, _ := h.block(e)
+	return block[blockHeader : blockHeader+keyBytes]
+}
+
+// sortKey is the row's sort key.
+func (h *held) sortKey(e element) []byte {
+	key := h.key(e)
+	return key[:len(key)-arrivalBytes]
+}
+
+func (h *held) arrivalOf(e element) uint64 {
+	key := h.key(e)
+	return binary.BigEndian.Uint64(key[len(key)-arrivalBytes:])
+}
+
+func (h *held) free(e element) {
+	block, _, _ := h.block(e)
+	h.rows.Free(rowstate.Ref(e), len(block))
+}
+
+// compare compares a sort key with that of a held row.
+func (h *held) compare(sortKey []byte, e element) int { return bytes.Compare(sortKey, h.sortKey(e)) }
+
+// from visits a partition's rows from a rank on, counted from 1.
+func (h *held) from(set *rowstate.OrderedSet, rank int64) iter.Seq2[int64, element] {
+	return func(yield func(int64, element) bool) {
+		if rank > int64(set.Len()) {
+			return
+		}
+		for position, e := range h.order.From(set, int(rank-1)) {
+			if !yield(int64(position)+1, e) {
+				return
+			}
+		}
+	}
+}
+
+// insert puts a row where its key belongs and returns its rank.
+func (h *held) insert(set *rowstate.OrderedSet, e element) int64 {
+	position, added := h.order.Insert(set, e)
+	if !added {
+		panic("topn: two rows with one arrival number")
+	}
+	return int64(position) + 1
+}
+
+// removeAt takes the row of a rank out; the caller frees it.
+func (h *held) removeAt(set *rowstate.OrderedSet, rank int64) element {
+	return h.order.DeleteAt(set, int(rank-1))
+}
+
+// at is the row of a rank, or 0.
+func (h *held) at(set *rowstate.OrderedSet, rank int64) element {
+	if rank > int64(set.Len()) {
+		return 0
+	}
+	return h.order.At(set, int(rank-1))
+}
+
+// rankOf is the rank of a row.
+func (h *held) rankOf(set *rowstate.OrderedSet, e element) int64 {
+	position, found := h.order.Rank(set, h.key(e))
+	if !found {
+		panic("topn: a row is not in its set")
+	}
+	return int64(position) + 1
+}
+
+// cascade tells that e has a rank from now on that other rows had, and those behind it another: -U/+U of every rank from e's
+// on, and +I if a rank is left for the last row.
+func (h *held) cascade(set *rowstate.OrderedSet, e element, rank, end int64, source int, out *changelog.Builder) {
+	carry := h.row(e)
+	for _, o := range h.from(set, rank+1) {
+		if rank > end {
+			return
+		}
+		row := h.row(o)
+		h.out.emit(out, changelog.UpdateBefore, row, rank, end, source)
+		h.out.emit(out, changelog.UpdateAfter, carry, rank, end, source)
+		carry = row
+		rank++
+	}
+	h.out.emit(out, changelog.Insert, carry, rank, end, source)
+}
+
+// accepts tells whether a row with that sort key would be held: there are less than n rows, or the last is worse.
+func (h *held) accepts(set *rowstate.OrderedSet, sortKey []byte, n int64) bool {
+	length := set.Len()
+	return int64(length) < n || length == 0 || h.compare(sortKey, h.order.At(set, length-1)) < 0
+}
+
+func (h *held) close() {
+	if h.rows != nil {
+		h.rows.Close()
+		h.nodes.Close()
+	}
+}

@@ -1,0 +1,206 @@
+package topn_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"drey/native"
+	"drey/native/binrow"
+	"drey/native/changelog"
+	"drey/native/logical"
+	"drey/native/optest"
+	"drey/native/spec"
+	"drey/rowstate"
+)
+
+// The input of all random tests: partition p, row key k, sort keys s and t, end of a variable range e, and something else.
+const fields = `[{"name":"p","type":"INT"},{"name":"k","type":"STRING"},{"name":"s","type":"BIGINT"},{"name":"t","type":"STRING"},` +
+	`{"name":"e","type":"INT"},{"name":"v","type":"STRING"}]`
+
+const (
+	columnP = iota
+	columnK
+	columnS
+	columnT
+	columnE
+	columnV
+)
+
+func variants(rng *rand.Rand) []spec.Rank {
+	var list []spec.Rank
+	endIndex := columnE
+	constant := func(start, end int64) spec.RankRange {
+		return spec.RankRange{Type: "Constant", Start: &start, End: &end}
+	}
+	for _, strategy := range []string{"AppendFast", "proctime", "UpdateFast", "Retract"} {
+		for _, r := range []spec.RankRange{
+			constant(1, 1), constant(1, 3), constant(1, 100), constant(2, 2), constant(2, 4), {Type: "Variable", EndIndex: &endIndex},
+		} {
+			for bits := range 4 {
+				s := spec.Rank{
+					Name: "rank", Version: 1, RankType: "ROW_NUMBER", RankRange: r, RankStrategy: spec.RankStrategy{Type: strategy},
+					GenerateUpdateBefore: bits&1 != 0, OutputRowNumber: bits&2 != 0, Partition: spec.FieldsSpec{Fields: []int{columnP}},
+				}
+				for _, c := range [][]int{{columnS}, {columnT}, {columnS, columnT}, {}}[rng.IntN(4)] {
+					s.OrderBy.Fields = append(s.OrderBy.Fields, spec.SortField{Index: c, IsAscending: rng.IntN(2) == 0, NullIsLast: rng.IntN(2) == 0})
+				}
+				switch strategy {
+				case "proctime":
+					s.RankStrategy.Type, s.OrderByProctime = "AppendFast", true
+					s.OrderBy.Fields = []spec.SortField{{Index: columnS, IsAscending: true}}
+				case "UpdateFast":
+					s.RankStrategy.PrimaryKeys = [][]int{{columnP, columnK}, {columnK}}[rng.IntN(2)]
+				}
+				if rng.IntN(5) == 0 {
+					s.Partition.Fields = []int{}
+				}
+				if s.OrderBy.Fields == nil {
+					s.OrderBy.Fields = []spec.SortField{}
+				}
+				list = append(list, s)
+			}
+		}
+	}
+	return list
+}
+
+// TestAgainstModel plays random rows through every strategy, with random batch sizes, restores and rescales.
+func TestAgainstModel(t *testing.T) {
+	optest.Seeds(t, 2, func(t *testing.T, rng *rand.Rand) {
+		for _, s := range variants(rng) {
+			name, err := json.Marshal(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			scenario := randomScenario(t, rng, &s)
+			size, between := 1+rng.IntN(40), []string{"nothing", "restore", "rescale"}[rng.IntN(3)]
+			t.Run(fmt.Sprintf("%s/batch=%d/between=%s", name, size, between), func(t *testing.T) {
+				scenario.Play(t, native.Open, optest.Options{Seldom: 1 + rng.IntN(20)}, size, between)
+			})
+		}
+	})
+}
+
+func randomScenario(t *testing.T, rng *rand.Rand, s *spec.Rank) *optest.Scenario {
+	input, err := logical.ParseFields([]byte(fields))
+	if err != nil {
+		t.Fatal(err)
+	}
+	output := input
+	if s.OutputRowNumber {
+		bigint, err := logical.Parse("BIGINT NOT NULL")
+		if err != nil {
+			t.Fatal(err)
+		}
+		output.Fields = append(append([]logical.Field{}, input.Fields...), logical.Field{Name: "rank", Type: bigint})
+	}
+	layout, err := binrow.NewLayout(input.Types())
+	if err != nil {
+		t.Fatal(err)
+	}
+	extender := binrow.NewExtender(layout)
+	project := func(columns []int) func([]byte) string {
+		p, err := binrow.NewProjector(input.Types(), columns)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return func(row []byte) string {
+			var keys rowstate.Rows
+			keys.Reset(p.Width())
+			p.Append(row, &keys)
+			return string(keys.Row(0))
+		}
+	}
+	m := &model{
+		s: s, partition: project(s.Partition.Fields), rowKey: project(s.RankStrategy.PrimaryKeys), partitions: map[string]*modelPartition{},
+		endOf:   func(row []byte) int64 { return int64(layout.Int32(row, columnE)) },
+		compare: func(a, b []byte) int { return compare(layout, s.OrderBy.Fields, a, b) },
+		withRank: func(row []byte, rank int64) []byte {
+			long := make([]byte, extender.Size(len(row)))
+			extender.Extend(long, row)
+			w := long[extender.Slot():]
+			for i := range 8 {
+				w[i] = byte(rank >> (8 * i))
+			}
+			return long
+		},
+	}
+	scenario := &optest.Scenario{Name: "random", Spec: spec.Encode(s), Inputs: []logical.Row{input}, Output: output}
+	var there [][]byte
+	partitions, values := 1+rng.IntN(4), 1+rng.IntN(8)
+	w := binrow.NewWriter(layout)
+	for i := range 300 {
+		kind := changelog.Insert
+		var row []byte
+		if s.RankStrategy.Type == "Retract" && len(there) > 0 && rng.IntN(5) < 2 {
+			// Mostly of what is there, else of what never was.
+			kind = []changelog.RowKind{changelog.UpdateBefore, changelog.Delete}[rng.IntN(2)]
+			at := rng.IntN(len(there))
+			row = there[at]
+			if rng.IntN(8) > 0 {
+				there = append(there[:at], there[at+1:]...)
+			}
+		} else {
+			w.Reset()
+			w.SetInt(columnP, int64(rng.IntN(partitions)))
+			writeString(rng, w, columnK, fmt.Sprint("key ", rng.IntN(12)), false)
+			if rng.IntN(6) == 0 {
+				w.SetPlainNull(columnS)
+			} else {
+				w.SetInt(columnS, int64(rng.IntN(values)-values/2))
+			}
+			writeString(rng, w, columnT, []string{"", "a", "b", "a string behind the slots", "a string behind the slotz"}[rng.IntN(5)], true)
+			w.SetInt(columnE, int64(rng.IntN(7)-2))
+			writeString(rng, w, columnV, []string{"x", "y, which is longer than a slot"}[rng.IntN(2)], false)
+			row = append([]byte(nil), w.Row()...)
+			there = append(there, row)
+			if s.RankStrategy.Type != "AppendFast" {
+				kind = []changelog.RowKind{changelog.Insert, changelog.UpdateAfter}[rng.IntN(2)]
+			}
+		}
+		e := optest.Event{Line: i + 1, Row: optest.Output{Kind: kind, Row: row}}
+		e.Want = m.push(kind, row)
+		scenario.Events = append(scenario.Events, e)
+	}
+	return scenario
+}
+
+func writeString(rng *rand.Rand, w *binrow.Writer, c int, text string, nulls bool) {
+	if nulls && rng.IntN(6) == 0 {
+		w.SetPlainNull(c)
+	} else {
+		w.SetBytes(c, []byte(text))
+	}
+}
+
+// compare orders rows as Flink's generated comparator does.
+func compare(l *binrow.Layout, fields []spec.SortField, a, b []byte) int {
+	for _, f := range fields {
+		aNull, bNull := l.IsNull(a, f.Index), l.IsNull(b, f.Index)
+		switch {
+		case aNull && bNull:
+			continue
+		case aNull != bNull:
+			if aNull == f.NullIsLast {
+				return 1
+			}
+			return -1
+		}
+		c := 0
+		if f.Index == columnS {
+			c = int(max(-1, min(1, l.Int64(a, f.Index)-l.Int64(b, f.Index))))
+		} else {
+			c = bytes.Compare(l.Bytes(a, f.Index), l.Bytes(b, f.Index))
+		}
+		if !f.IsAscending {
+			c = -c
+		}
+		if c != 0 {
+			return c
+		}
+	}
+	return 0
+}

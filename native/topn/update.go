@@ -1,0 +1,269 @@
+package topn
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"drey/native/binrow"
+	"drey/native/changelog"
+	"drey/rowstate"
+)
+
+// update is UpdatableTopNFunction. A partition's value is the set of its rows. A second table finds a row by partition key
+// and row key; a row's block knows its entry there.
+//
+// Which rows are held, beyond the rank range too, is visible in what becomes of their updates. So rows are dropped as
+// stock drops them: with number, whole groups of equal sort keys behind the group that reaches the end of the range.
+type update struct {
+	o       *Operator
+	rowKeys *binrow.Projector
+	table   *rowstate.Table // value: element uint32, listed uint32
+	keys    rowstate.Rows   // row keys of the batch
+	both    rowstate.Rows   // partition key and row key
+	hashes  []uint64
+	refs    []rowstate.Ref
+	fresh   []bool
+	idle    []rowstate.Ref // entries that may have no row when the batch is done
+}
+
+// ownerBytes is the trailer of a row's block: its entry in the table of row keys.
+const ownerBytes = 8
+
+func newUpdate(o *Operator, rowKeys *binrow.Projector) *update {
+	width := 0
+	if rowKeys.Width() > 0 && o.projector.Width() > 0 {
+		width = rowKeys.Width() + o.projector.Width()
+	}
+	s := &update{o: o, rowKeys: rowKeys}
+	s.table = rowstate.NewTable(o.budget, rowstate.TableOptions{KeyWidth: width, ValueSize: 8, Purpose: purposeRowKeys})
+	s.both.Reset(width)
+	return s
+}
+
+func (s *update) valueSize() int   { return rowstate.SetSize }
+func (s *update) insertOnly() bool { return false }
+
+func (s *update) reserve(rows int, bytes int64) error { return s.o.held.reserve(rows, bytes) }
+
+// begin finds or makes the entries of the batch's row keys.
+func (s *update) begin(in *changelog.Batch) error {
+	if err := s.rowKeys.Project(in, &s.keys); err != nil {
+		return err // Check has seen all fields
+	}
+	s.both.Reset(s.both.Width)
+	for i := range in.Len() {
+		partition, row := s.o.keys.Row(i), s.keys.Row(i)
+		key := s.both.Extend(len(partition) + len(row))
+		copy(key[copy(key, partition):], row)
+	}
+	if err := s.table.Reserve(in.Len(), int64(len(s.both.Data))); err != nil {
+		return err
+	}
+	n := in.Len()
+	if cap(s.refs) < n {
+		s.hashes, s.refs, s.fresh = make([]uint64, n), make([]rowstate.Ref, n), make([]bool, n)
+	}
+	s.hashes, s.refs, s.fresh = s.hashes[:n], s.refs[:n], s.fresh[:n]
+	s.table.Hash(&s.both, s.hashes)
+	s.table.FindOrInsert(&s.both, s.hashes, s.refs, s.fresh)
+	return nil
+}
+
+// end deletes the entries that have no row.
+func (s *update) end() {
+	for _, ref := range s.idle {
+		value := s.table.Value(ref)
+		binary.LittleEndian.PutUint32(value[4:], 0)
+		if binary.LittleEndian.Uint32(value) == 0 {
+			s.table.Delete(ref)
+		}
+	}
+	s.idle = s.idle[:0]
+}
+
+// own makes a row the one of an entry; element 0 is none.
+func (s *update) own(owner rowstate.Ref, e element) {
+	value := s.table.Value(owner)
+	binary.LittleEndian.PutUint32(value, e)
+	if e != 0 {
+		binary.LittleEndian.PutUint64(s.o.held.trailerOf(e), uint64(owner))
+	} else if binary.LittleEndian.Uint32(value[4:]) == 0 {
+		binary.LittleEndian.PutUint32(value[4:], 1)
+		s.idle = append(s.idle, owner)
+	}
+}
+
+func (s *update) apply(p partition, _ changelog.RowKind, row []byte, source int, out *changelog.Builder) {
+	o, h := s.o, &s.o.held
+	set := rowstate.SetIn(p.value)
+	o.sortKey = o.sortKeys.Append(o.sortKey[:0], row)
+	owner := s.refs[source]
+	old := element(binary.LittleEndian.Uint32(s.table.Value(owner)))
+	switch {
+	case old != 0 && o.out.withNumber:
+		s.changeNumbered(p, set, owner, old, row, source, out)
+	case old != 0:
+		s.change(set, owner, old, row, source, out)
+	case !h.accepts(set, o.sortKey, o.topN()):
+		s.own(owner, 0)
+	default:
+		e := h.add(o.sortKey, row)
+		s.own(owner, e)
+		rank := h.insert(set, e)
+		if o.out.withNumber {
+			h.cascade(set, e, rank, p.end, source, out)
+			s.prune(set, p.end+1)
+			return
+		}
+		// The new row may be the one that goes, if it is beyond a variable range; stock tells of it all the same.
+		keep := h.row(e)
+		if int64(set.Len()) > p.end {
+			evicted := h.removeAt(set, int64(set.Len()))
+			out.Append(changelog.Delete, h.row(evicted), source)
+			if evicted == e {
+				out.Append(changelog.Insert, keep, source)
+			}
+			s.drop(evicted)
+			if evicted == e {
+				return
+			}
+		}
+		out.Append(changelog.Insert, keep, source)
+	}
+}
+
+// drop frees a row that is in no set any more.
+func (s *update) drop(e element) {
+	s.own(rowstate.Ref(binary.LittleEndian.Uint64(s.o.held.trailerOf(e))), 0)
+	s.o.held.free(e)
+}
+
+// prune drops the rows of the groups behind that of a rank: those that stock's walk through the groups does not reach, which
+// goes on as long as the groups before have no more rows than the rank range. The row just added may be one of them.
+func (s *update) prune(set *rowstate.OrderedSet, rank int64) {
+	h := &s.o.held
+	var reached element // none if the range ends before the first rank
+	if rank > 0 {
+		if reached = h.at(set, rank); reached == 0 {
+			return
+		}
+	}
+	for int64(set.Len()) > max(rank, 0) {
+		last := h.at(set, int64(set.Len()))
+		if reached != 0 && bytes.Equal(h.sortKey(last), h.sortKey(reached)) {
+			return
+		}
+		s.drop(h.removeAt(set, int64(set.Len())))
+	}
+}
+
+// replace puts a row in the place of a held one, with another arrival number if it goes to the end of its group, and gives
+// its rank. The old row is in no set any more, and the caller's to free.
+func (s *update) replace(set *rowstate.OrderedSet, owner rowstate.Ref, old element, row []byte, moves bool) (element, int64) {
+	h := &s.o.held
+	h.order.Delete(set, h.key(old))
+	var e element
+	if moves {
+		e = h.add(s.o.sortKey, row)
+	} else {
+		e = h.put(s.o.sortKey, h.arrivalOf(old), row)
+	}
+	s.own(owner, e)
+	return e, h.insert(set, e)
+}
+
+// change replaces a held row, without number.
+func (s *update) change(set *rowstate.OrderedSet, owner rowstate.Ref, old element, row []byte, source int, out *changelog.Builder) {
+	h := &s.o.held
+	e, _ := s.replace(set, owner, old, row, h.compare(s.o.sortKey, old) != 0)
+	s.o.out.plain(out, changelog.UpdateBefore, h.row(old), source)
+	s.o.out.plain(out, changelog.UpdateAfter, h.row(e), source)
+	h.free(old)
+}
+
+// changeNumbered replaces a held row, with number.
+func (s *update) changeNumbered(p partition, set *rowstate.OrderedSet, owner rowstate.Ref, old element, row []byte, source int, out *changelog.Builder) {
+	o, h := s.o, &s.o.held
+	compared := h.compare(o.sortKey, old)
+	oldRank := h.rankOf(set, old)
+	e, rank := s.replace(set, owner, old, row, compared != 0)
+	oldRow := h.row(old)
+	switch {
+	case compared == 0:
+		o.out.emit(out, changelog.UpdateBefore, oldRow, rank, p.end, source)
+		o.out.emit(out, changelog.UpdateAfter, h.row(e), rank, p.end, source)
+	case compared < 0:
+		s.rise(p, set, e, oldRow, rank, oldRank, source, out)
+	default:
+		// Upstream promised that this doesn't happen; its state may have expired.
+		o.out.emit(out, changelog.UpdateBefore, oldRow, oldRank, p.end, source)
+		for at, other := range h.from(set, oldRank) {
+			if at == rank {
+				break
+			}
+			o.out.emit(out, changelog.UpdateBefore, h.row(other), at+1, p.end, source)
+			o.out.emit(out, changelog.UpdateAfter, h.row(other), at, p.end, source)
+		}
+		o.out.emit(out, changelog.UpdateAfter, h.row(e), rank, p.end, source)
+	}
+	h.free(old)
+}
+
+// rise tells that a row went from a rank to a better one. The old row's -U comes right behind that of the first row which
+// it pushes down.
+func (s *update) rise(p partition, set *rowstate.OrderedSet, e element, oldRow []byte, rank, oldRank int64, source int, out *changelog.Builder) {
+	o, h := s.o, &s.o.held
+	carry, retracted := h.row(e), false
+	for _, other := range h.from(set, rank+1) {
+		if rank >= oldRank || rank > p.end {
+			break
+		}
+		row := h.row(other)
+		o.out.emit(out, changelog.UpdateBefore, row, rank, p.end, source)
+		if !retracted {
+			o.out.emit(out, changelog.UpdateBefore, oldRow, oldRank, p.end, source)
+			retracted = true
+		}
+		o.out.emit(out, changelog.UpdateAfter, carry, rank, p.end, source)
+		carry = row
+		rank++
+	}
+	if rank > p.end {
+		s.prune(set, p.end+1)
+		return
+	}
+	if !retracted {
+		o.out.emit(out, changelog.UpdateBefore, oldRow, oldRank, p.end, source)
+	}
+	o.out.emit(out, changelog.UpdateAfter, carry, rank, p.end, source)
+}
+
+func (s *update) encode(p partition, w *writer) { w.set(rowstate.SetIn(p.value)) }
+
+func (s *update) decodeNumber(partition, int64) error       { return errMisplaced }
+func (s *update) decodeSkew(partition, []byte, int64) error { return errMisplaced }
+
+func (s *update) decodeRow(p partition, e element, row []byte) error {
+	s.keys.Reset(s.rowKeys.Width())
+	s.rowKeys.Append(row, &s.keys)
+	partition := s.o.table.Key(p.ref)
+	s.both.Reset(s.both.Width)
+	key := s.both.Extend(len(partition) + len(s.keys.Row(0)))
+	copy(key[copy(key, partition):], s.keys.Row(0))
+	if err := s.table.Reserve(1, int64(len(key))); err != nil {
+		return err
+	}
+	var hash [1]uint64
+	var ref [1]rowstate.Ref
+	var fresh [1]bool
+	s.table.Hash(&s.both, hash[:])
+	s.table.FindOrInsert(&s.both, hash[:], ref[:], fresh[:])
+	if !fresh[0] {
+		return errTwice
+	}
+	s.own(ref[0], e)
+	s.o.held.insert(rowstate.SetIn(p.value), e)
+	return nil
+}
+
+func (s *update) close() { s.table.Close() }

@@ -120,20 +120,22 @@ static void put_row(struct row_batch *b, int i, int8_t kind, int64_t first, int6
 #define FIELDS "[{\"name\":\"k\",\"type\":\"BIGINT\"},{\"name\":\"v\",\"type\":\"BIGINT\"}]"
 #define ECHO "{\"operator\":\"echo\",\"version\":1}"
 
-static uint64_t open_spec(const char *spec) {
+static uint64_t open_subtask(const char *spec, int32_t first, int32_t last, int64_t budget) {
   struct row_schema in, out;
   fill_schema(&in, FIELDS, 2);
   fill_schema(&out, FIELDS, 3);
   uint64_t handle = 0;
   char *message = NULL;
   struct ArrowSchema *inputs[] = {&in.root};
-  int32_t status = drey_open(spec, (int64_t)strlen(spec), inputs, 1, &out.root, 128, 0, 127, 64 << 20, &handle, &message);
+  int32_t status = drey_open(spec, (int64_t)strlen(spec), inputs, 1, &out.root, 128, first, last, budget, &handle, &message);
   CHECK(status == DREY_OK, "status %d: %s", status, message);
   CHECK(in.root.release != NULL && out.root.release != NULL, "schemas are borrowed, not released");
   free((void *)in.columns[1].metadata);
   free((void *)out.columns[1].metadata);
   return handle;
 }
+
+static uint64_t open_spec(const char *spec) { return open_subtask(spec, 0, 127, 64 << 20); }
 
 // Expects the status; the message must contain what is given, and is freed.
 static void expect(int32_t status, int32_t want, char *message, const char *part) {
@@ -352,6 +354,202 @@ static void bad_schemas(void) {
   EXPECT(drey_open(ECHO, sizeof ECHO - 1, inputs, 1, NULL, 128, 0, 127, 0, &handle, &message), DREY_INVALID, "output: ");
 }
 
+// ---- a real operator: the last row of each key, by arrival, with update-before ----
+
+#define KEEP_LAST                                                                                       \
+  "{\"generateInsert\":true,\"generateUpdateBefore\":true,\"isRowtime\":false,\"keepLastRow\":true," \
+  "\"operator\":\"deduplicate\",\"outputInsertOnly\":false,\"stateTtlMillis\":0,\"uniqueKeys\":[0],\"version\":1}"
+
+// Pushes one row and expects what comes back, as "+I 1 10; -U ...".
+static void push_row(uint64_t handle, int64_t key, int64_t value, const char *want) {
+  static struct row_batch batch;
+  static const char *kinds[] = {"+I", "-U", "+U", "-D"};
+  char got[256] = "";
+  int64_t pending = 0, rows = 0;
+  fill_batch(&batch, 1);
+  put_row(&batch, 0, 0, key, value);
+  OK(drey_push(handle, 0, &batch.root, 0, &pending, &message));
+  struct ArrowArray out = {0};
+  OK(drey_poll(handle, &out, &rows, &message));
+  CHECK(rows == pending, "%" PRId64 " of %" PRId64 " rows", rows, pending);
+  for (int64_t i = 0; i < rows; i++) {
+    const int8_t *kind = out.children[0]->buffers[1];
+    const int32_t *offsets = out.children[1]->buffers[1];
+    int64_t row[3];
+    memcpy(row, (const char *)out.children[1]->buffers[2] + offsets[i], 24);
+    sprintf(got + strlen(got), "%s%s %" PRId64 " %" PRId64, i == 0 ? "" : "; ", kinds[kind[i]], row[1], row[2]);
+  }
+  CHECK(strcmp(got, want) == 0, "key %" PRId64 ": got \"%s\", want \"%s\"", key, got, want);
+}
+
+static void deduplicate(void) {
+  uint64_t handle = open_spec(KEEP_LAST);
+  push_row(handle, 1, 10, "+I 1 10");
+  push_row(handle, 2, 20, "+I 2 20");
+  push_row(handle, 1, 11, "-U 1 10; +U 1 11");
+  push_row(handle, 1, 12, "-U 1 11; +U 1 12");
+  OK(drey_close(handle, &message));
+}
+
+// ---- snapshots ----
+
+#define GROUPS 128
+#define KEYS 1000
+
+static struct bytes {
+  uint8_t *p;
+  int64_t n;
+} groups[GROUPS];
+
+static void take_snapshot(uint64_t handle, int first, int last, int64_t capacity) {
+  uint8_t *piece = malloc((size_t)capacity);
+  for (int group = first; group <= last; group++) {
+    free(groups[group].p);
+    groups[group] = (struct bytes){NULL, 0};
+    for (int64_t n;;) {
+      OK(drey_snapshot(handle, group, piece, capacity, &n, &message));
+      if (n == 0) break;
+      CHECK(n <= capacity, "%" PRId64 " bytes", n);
+      groups[group].p = realloc(groups[group].p, (size_t)(groups[group].n + n));
+      memcpy(groups[group].p + groups[group].n, piece, (size_t)n);
+      groups[group].n += n;
+    }
+  }
+  free(piece);
+}
+
+static void restore_group(uint64_t handle, int group, int64_t piece, int32_t want, const char *part) {
+  for (int64_t at = 0; at < groups[group].n; at += piece) {
+    int64_t n = groups[group].n - at < piece ? groups[group].n - at : piece;
+    // A copy of just this size: reading past it is an error that address sanitizers see.
+    uint8_t *copy = malloc((size_t)n);
+    memcpy(copy, groups[group].p + at, (size_t)n);
+    OK(drey_restore(handle, group, copy, n, &message));
+    free(copy);
+  }
+  EXPECT(drey_restore(handle, group, NULL, 0, &message), want, part);
+}
+
+static void snapshots(void) {
+  uint64_t whole = open_spec(KEEP_LAST);
+  char want[64];
+  for (int key = 0; key < KEYS; key++) {
+    sprintf(want, "+I %d %d", key, 10 * key);
+    push_row(whole, key, 10 * key, want);
+  }
+  take_snapshot(whole, 0, 127, 7);
+  struct bytes odd[GROUPS];
+  int64_t total = 0;
+  for (int group = 0; group < GROUPS; group++) {
+    odd[group] = groups[group];
+    groups[group] = (struct bytes){NULL, 0};
+    total += odd[group].n;
+  }
+  CHECK(total > KEYS * 24, "%" PRId64 " bytes for %d rows", total, KEYS);
+  take_snapshot(whole, 0, 127, 1 << 20); // once more, in other pieces: the same bytes
+  for (int group = 0; group < GROUPS; group++) {
+    CHECK(groups[group].n == odd[group].n && memcmp(groups[group].p, odd[group].p, (size_t)odd[group].n) == 0, "group %d", group);
+    free(odd[group].p);
+  }
+
+  // A snapshot that was begun and not ended does no harm, nor does asking again for a group behind.
+  uint8_t byte;
+  int64_t n = 0;
+  OK(drey_snapshot(whole, 0, &byte, 1, &n, &message));
+  OK(drey_snapshot(whole, 5, &byte, 1, &n, &message));
+  OK(drey_snapshot(whole, 4, &byte, 1, &n, &message));
+  push_row(whole, 3, 4, "-U 3 30; +U 3 4");
+  EXPECT(drey_snapshot(whole, 128, &byte, 1, &n, &message), DREY_INVALID, "key group 128 is not in 0..127");
+  EXPECT(drey_snapshot(whole, 0, &byte, 0, &n, &message), DREY_INVALID, "no buffer");
+  EXPECT(drey_restore(whole, 0, &byte, 1, &message), DREY_INVALID, "rows were pushed before");
+  OK(drey_close(whole, &message));
+
+  // One becomes two: each key is known to exactly one of them.
+  uint64_t halves[2] = {open_subtask(KEEP_LAST, 0, 63, 64 << 20), open_subtask(KEEP_LAST, 64, 127, 64 << 20)};
+  for (int group = 0; group < GROUPS; group++) restore_group(halves[group / 64], group, group % 2 == 0 ? 5 : 1000, DREY_OK, "");
+  EXPECT(drey_restore(halves[0], 64, &byte, 1, &message), DREY_INVALID, "key group 64 is not in 0..63");
+  for (int half = 0; half < 2; half++) { // again a snapshot, by the halves: together it is the old one
+    struct bytes before[GROUPS];
+    for (int group = 64 * half; group < 64 * (half + 1); group++) {
+      before[group] = groups[group];
+      groups[group] = (struct bytes){NULL, 0};
+    }
+    take_snapshot(halves[half], 64 * half, 64 * half + 63, 4096);
+    for (int group = 64 * half; group < 64 * (half + 1); group++) {
+      CHECK(groups[group].n == before[group].n, "group %d: %" PRId64 " bytes, were %" PRId64, group, groups[group].n, before[group].n);
+      free(before[group].p);
+    }
+    OK(drey_close(halves[half], &message));
+  }
+
+  // And one again, with every key.
+  whole = open_spec(KEEP_LAST);
+  for (int group = 0; group < GROUPS; group++) restore_group(whole, group, 333, DREY_OK, "");
+  for (int key = 0; key < KEYS; key++) {
+    sprintf(want, "-U %d %d; +U %d %d", key, 10 * key, key, 10 * key + 1);
+    push_row(whole, key, 10 * key + 1, want);
+  }
+  OK(drey_close(whole, &message));
+
+  // Whatever is damaged is refused, and nothing leaks.
+  int damaged = 0;
+  while (groups[damaged].n < 100) damaged++;
+  for (int64_t at = 0; at < groups[damaged].n; at++) {
+    uint64_t handle = open_spec(KEEP_LAST);
+    groups[damaged].p[at] ^= 0x40;
+    restore_group(handle, damaged, 64, DREY_CORRUPT, "");
+    groups[damaged].p[at] ^= 0x40;
+    OK(drey_close(handle, &message));
+  }
+  for (int64_t cut = 1; cut < groups[damaged].n; cut += 13) {
+    uint64_t handle = open_spec(KEEP_LAST);
+    groups[damaged].n -= cut;
+    restore_group(handle, damaged, 64, DREY_CORRUPT, "");
+    groups[damaged].n += cut;
+    OK(drey_close(handle, &message));
+  }
+  // Half a group, and the other half never: a push does not pass over it.
+  uint64_t handle = open_spec(KEEP_LAST);
+  OK(drey_restore(handle, damaged, groups[damaged].p, 10, &message));
+  EXPECT(drey_restore(handle, damaged + 1, groups[damaged].p, 10, &message), DREY_INVALID, "begins before key group");
+  static struct row_batch batch;
+  fill_batch(&batch, 0);
+  EXPECT(drey_push(handle, 0, &batch.root, 0, NULL, &message), DREY_INVALID, "is not restored to its end");
+  OK(drey_close(handle, &message));
+  // Another operator's snapshot.
+  handle = open_spec("{\"generateInsert\":true,\"generateUpdateBefore\":false,\"isRowtime\":false,\"keepLastRow\":true,"
+                     "\"operator\":\"deduplicate\",\"outputInsertOnly\":false,\"stateTtlMillis\":0,\"uniqueKeys\":[1],\"version\":1}");
+  restore_group(handle, damaged, 1000, DREY_CORRUPT, "");
+  OK(drey_close(handle, &message));
+  for (int group = 0; group < GROUPS; group++) free(groups[group].p);
+}
+
+// Growth beyond the budget is refused before anything has changed; the operator goes on with what it has.
+static void budget(void) {
+  uint64_t handle = open_subtask(KEEP_LAST, 0, 127, 1 << 20);
+  static struct row_batch batch;
+  int64_t key = 0;
+  int32_t status = DREY_OK;
+  char *message = NULL;
+  while (status == DREY_OK) {
+    CHECK(key < 1000000, "a budget of 1 MiB held a million rows");
+    fill_batch(&batch, 64);
+    for (int i = 0; i < 64; i++) put_row(&batch, i, 0, key + i, 1);
+    status = drey_push(handle, 0, &batch.root, 0, NULL, &message);
+    for (int64_t rows = 1; status == DREY_OK && rows > 0;) {
+      struct ArrowArray out = {0};
+      OK(drey_poll(handle, &out, &rows, &message));
+    }
+    key += 64;
+  }
+  expect(status, DREY_BUDGET, message, "bytes");
+  push_row(handle, 0, 2, "-U 0 1; +U 0 2");
+  char want[64];
+  sprintf(want, "-U %d 1; +U %d 2", (int)key - 128, (int)key - 128); // of the last batch that fitted
+  push_row(handle, key - 128, 2, want);
+  OK(drey_close(handle, &message));
+}
+
 static long resident_kb(void) {
   long pages = 0, resident = 0;
   FILE *f = fopen("/proc/self/statm", "r");
@@ -398,7 +596,8 @@ int main(int argc, char **argv) {
     const char *name;
     void (*run)(void);
   } cases[] = {{"lifecycle", lifecycle}, {"handles", handles},         {"panics", panics},
-               {"malformed", malformed}, {"bad_schemas", bad_schemas}, {"flat", flat}};
+               {"malformed", malformed}, {"bad_schemas", bad_schemas}, {"flat", flat},
+               {"deduplicate", deduplicate}, {"snapshots", snapshots}, {"budget", budget}};
   for (int a = 1; a < argc; a++) {
     int found = 0;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

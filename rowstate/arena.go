@@ -159,7 +159,7 @@ type ArenaStats struct {
 // Stats tells what the arena's memory is used for; the sum of Held, Idle and Unused is what the budget counts, but for the
 // first 64 bytes.
 func (a *Arena) Stats() ArenaStats {
-	return ArenaStats{Held: a.next - firstRef*refUnit - a.idle, Idle: a.idle, Unused: max(0, a.reg.usable-a.next)}
+	return ArenaStats{Held: a.next - firstRef*refUnit - a.idle, Idle: a.idle, Unused: max(0, a.reg.taken-a.next)}
 }
 
 // Close gives all memory back; no block may be used any more. It is idempotent.

@@ -21,8 +21,9 @@ const (
 // a slab costs memory when it is first touched, and counts for the budget from the moment it is made usable.
 type region struct {
 	base     unsafe.Pointer // aligned to a huge page
-	usable   int64          // bytes made usable so far, which the budget counts
-	ready    int64          // bytes mapped readable and writable: more than usable only in a recycled region
+	usable   int64          // bytes made usable so far
+	taken    int64          // bytes that the budget counts: those, and what is mapped ahead
+	ready    int64          // bytes mapped readable and writable: more than taken only in a recycled region
 	reserved int64
 	budget   *Budget
 	purpose  string
@@ -63,7 +64,8 @@ func (r *region) bytes(from, to int64) []byte {
 	return unsafe.Slice((*byte)(unsafe.Add(r.base, from)), to-from)
 }
 
-// grow makes at least the first need bytes usable; they read as zero until written.
+// grow makes at least the first need bytes usable; they read as zero until written. A large region is mapped some way
+// ahead of that, if the budget allows.
 func (r *region) grow(need int64) error {
 	if need <= r.usable {
 		return nil
@@ -72,38 +74,61 @@ func (r *region) grow(need int64) error {
 		return &BudgetError{Purpose: r.purpose, Requested: need - r.usable, Used: r.budget.Used(), Limit: min(r.budget.limit, r.reserved)}
 	}
 	to := min(stepFor(need), r.reserved)
-	err := r.budget.take(r.purpose, to-r.usable)
-	if err != nil {
+	if ahead := min(to+aheadOf(to), r.reserved); ahead > r.taken && r.extend(ahead) == nil {
+		r.usable = to
+		return nil
+	}
+	if to > r.taken && r.extend(to) != nil {
 		// A step may be too much where its part that is needed is not.
-		to = (need + pageSize - 1) &^ (pageSize - 1)
-		if err = r.budget.take(r.purpose, to-r.usable); err != nil {
+		to = max(r.taken, (need+pageSize-1)&^(pageSize-1))
+		if err := r.extend(to); err != nil {
 			return err
 		}
-	}
-	if to > r.ready {
-		if err := unix.Mprotect(r.bytes(r.ready, to), unix.PROT_READ|unix.PROT_WRITE); err != nil {
-			r.budget.give(r.purpose, to-r.usable)
-			return fmt.Errorf("rowstate: cannot map %d bytes for %s: %w", to-r.usable, r.purpose, err)
-		}
-		if to > 2*hugeSize {
-			r.populate(r.ready, to)
-		}
-		r.ready = to
 	}
 	r.usable = to
 	return nil
 }
 
-// stepFor rounds a size up: to pages, so that small tables stay small, then to larger steps, at last to whole huge pages,
-// one more than is needed, which populate has ready when it is.
+// extend takes memory up to an offset of the budget and maps it.
+func (r *region) extend(to int64) error {
+	if to <= r.taken {
+		return nil
+	}
+	if err := r.budget.take(r.purpose, to-r.taken); err != nil {
+		return err
+	}
+	if to > r.ready {
+		if err := unix.Mprotect(r.bytes(r.ready, to), unix.PROT_READ|unix.PROT_WRITE); err != nil {
+			r.budget.give(r.purpose, to-r.taken)
+			return fmt.Errorf("rowstate: cannot map %d bytes for %s: %w", to-r.taken, r.purpose, err)
+		}
+		if to > hugeSize {
+			r.populate(r.ready, to)
+		}
+		r.ready = to
+	}
+	r.taken = to
+	return nil
+}
+
+// stepFor rounds a size up: to pages, so that small tables stay small, then to larger steps, at last to whole huge pages.
 func stepFor(need int64) int64 {
+	step := int64(hugeSize)
 	switch {
 	case need <= smallStep:
-		return (need + pageSize - 1) &^ (pageSize - 1)
+		step = pageSize
 	case need <= hugeSize:
-		return (need + smallStep - 1) &^ (smallStep - 1)
+		step = smallStep
 	}
-	return (need+hugeSize-1)&^(hugeSize-1) + hugeSize
+	return (need + step - 1) &^ (step - 1)
+}
+
+// aheadOf is how far ahead a region of that size is mapped: a thirty-second, from one to four huge pages.
+func aheadOf(size int64) int64 {
+	if size <= hugeSize {
+		return 0
+	}
+	return min(max(size/32&^(hugeSize-1), hugeSize), 4*hugeSize)
 }
 
 // populate has the kernel hand out the pages ahead of their use, beside the caller: zeroing a huge page takes a good part of
@@ -118,9 +143,9 @@ func (r *region) close() {
 	if r.mapping == nil {
 		return
 	}
-	r.budget.give(r.purpose, r.usable)
+	r.budget.give(r.purpose, r.taken)
 	old := *r
-	r.mapping, r.base, r.usable, r.ready, r.reserved = nil, nil, 0, 0, 0
+	r.mapping, r.base, r.usable, r.taken, r.ready, r.reserved = nil, nil, 0, 0, 0, 0
 	if old.ready <= recycled && idle.put(&old) {
 		return
 	}
@@ -158,7 +183,7 @@ func (i *idleRegions) take(reserved int64) *region {
 // put takes over a region of which the first usable bytes were in use.
 func (i *idleRegions) put(r *region) bool {
 	clear(r.bytes(0, r.usable))
-	r.usable, r.budget = 0, nil
+	r.usable, r.taken, r.budget = 0, 0, nil
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if len(i.regions) >= idleMost {

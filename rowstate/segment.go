@@ -347,7 +347,7 @@ func (s *segments) reserve(rows int) error {
 	return s.dirs.grow(int64(64+8*uint64(most)) * 4)
 }
 
-func (s *segments) bytes() int64 { return s.segs.usable + s.dirs.usable + s.meters.usable }
+func (s *segments) bytes() int64 { return s.segs.taken + s.dirs.taken + s.meters.taken }
 
 func (s *segments) close() {
 	s.segs.close()

@@ -284,7 +284,7 @@ func (t *Table) markBytes() int64 {
 	if t.liveBits == nil {
 		return 0
 	}
-	return t.liveBits.usable
+	return t.liveBits.taken
 }
 
 // Close gives all memory back. It is idempotent.

@@ -3,7 +3,6 @@ package rowstate
 import (
 	crand "crypto/rand"
 	"iter"
-	"math/bits"
 	"unsafe"
 
 	"drey/rowstate/invariants"
@@ -43,7 +42,8 @@ type Table struct {
 	kernels  *simd.Kernels
 	hash     func(key []byte) uint64
 	closed   bool
-	checks   int // invariants builds: operations so far
+	checks   int   // invariants builds: operations so far
+	swept    int64 // where the next Sweep begins
 
 	slow [subBatch]uint32 // rows of a sub-batch that its sweeps did not decide
 }
@@ -236,35 +236,7 @@ func (t *Table) Reserve(rows int, keyBytes int64) error {
 // ones. The order depends on nothing but the sequence of operations. An entry may be deleted when it is visited; entries
 // inserted meanwhile may or may not be visited.
 func (t *Table) All() iter.Seq[Ref] {
-	if t.width > 0 {
-		return t.allMarked
-	}
-	return func(yield func(Ref) bool) {
-		for at := int64(firstRef * refUnit); at < t.arena.next; {
-			e := unsafe.Add(t.entries, at)
-			word := load(e, 0)
-			if word>>simd.TagShift == 0 { // a free block
-				at += classSize(int(word >> 32))
-				continue
-			}
-			size := BlockSize(t.sizeOf(e))
-			if !yield(Ref(at / refUnit)) {
-				return
-			}
-			at += size
-		}
-	}
-}
-
-func (t *Table) allMarked(yield func(Ref) bool) {
-	units := Ref(t.stride / refUnit)
-	for word := int64(0); word*8 < t.liveBits.usable; word++ {
-		for m := load(t.liveBits.base, uintptr(word)*8); m != 0; m &= m - 1 {
-			if !yield(firstRef + Ref(word*64+int64(bits.TrailingZeros64(m)))*units) {
-				return
-			}
-		}
-	}
+	return func(yield func(Ref) bool) { t.from(0, yield) }
 }
 
 // TableStats tells what a table's memory is used for.

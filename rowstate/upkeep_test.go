@@ -1,0 +1,176 @@
+package rowstate
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// TestTTLRule has Flink's boundary: a value written at 1,000 with a retention of 500 is gone at 1,500.
+func TestTTLRule(t *testing.T) {
+	value := make([]byte, 24)
+	for _, c := range []struct {
+		written, millis, now int64
+		expired              bool
+	}{
+		{1000, 500, 1499, false}, {1000, 500, 1500, true}, {1000, 500, 1501, true}, {1000, 0, math.MaxInt64, false},
+		{math.MaxInt64 - 5, 500, math.MaxInt64, false}, {-1000, 500, -501, false}, {-1000, 500, -500, true},
+	} {
+		ttl := TTL{At: 8, Millis: c.millis}
+		ttl.Touch(value, c.written)
+		if got := ttl.Expired(value, c.now); got != c.expired {
+			t.Errorf("%+v: expired %t", c, got)
+		}
+	}
+}
+
+func TestSweepAndCompact(t *testing.T) {
+	for _, width := range []int{0, 18, 90} {
+		m := newModel(t, fmt.Sprint("sweep ", width), TableOptions{KeyWidth: width})
+		rng := rand.New(rand.NewPCG(uint64(width), 3))
+		rounds := 12
+		if invariantsOn {
+			rounds = 3
+		}
+		for range rounds {
+			for range 5 {
+				m.add(someKeys(rng, 1000, width, 1<<20))
+			}
+			visited := 0
+			size := m.table.Len()
+			for visited < size {
+				n := 1 + rng.IntN(500)
+				before := visited
+				m.table.Sweep(n, func(r Ref) bool {
+					visited++
+					if binary.LittleEndian.Uint64(m.table.Value(r))%5 < 3 {
+						delete(m.want, string(m.table.Key(r)))
+						return true
+					}
+					return false
+				})
+				if visited-before > n {
+					t.Fatalf("a sweep of %d visited %d", n, visited-before)
+				}
+				if visited == before && m.table.Len() > 0 && m.table.swept != 0 {
+					t.Fatal("a sweep stands still")
+				}
+			}
+			m.size()
+			m.all()
+			var order [][]byte
+			for r := range m.table.All() {
+				order = append(order, bytes.Clone(m.table.Key(r)))
+			}
+			waste := m.table.Waste()
+			used := m.table.arena.reg.budget.Used()
+			m.table.Compact()
+			if waste == 0 || m.table.Waste() != 0 || m.table.arena.reg.budget.Used() > used {
+				t.Fatalf("waste %.2f, then %.2f", waste, m.table.Waste())
+			}
+			m.all()
+			m.find(someKeys(rng, 500, width, 1<<20))
+			i := 0
+			for r := range m.table.All() {
+				if !bytes.Equal(order[i], m.table.Key(r)) {
+					t.Fatal("compaction changed the order")
+				}
+				i++
+			}
+		}
+	}
+}
+
+func TestCompactGivesMemoryBack(t *testing.T) {
+	m := newModel(t, "compact", TableOptions{KeyWidth: 40})
+	rng := rand.New(rand.NewPCG(8, 3))
+	rounds := 200
+	if invariantsOn {
+		rounds = 10
+	}
+	for range rounds {
+		m.add(someKeys(rng, 1000, 40, 1<<50))
+	}
+	full := m.table.Stats()
+	for r := range m.table.All() {
+		delete(m.want, string(m.table.Key(r)))
+		m.table.Delete(r)
+	}
+	m.table.Compact()
+	if s := m.table.Stats(); s.Entries.Held+s.Entries.Idle+s.Entries.Unused > full.Entries.Held/20+smallStep {
+		t.Fatalf("an empty table keeps %+v of %+v", s.Entries, full.Entries)
+	}
+	m.add(someKeys(rng, 1000, 40, 1<<50))
+	m.all()
+}
+
+// TestChurn lives through a day of state with a retention: every step inserts what is new, touches some and sweeps. After
+// the first retention neither memory nor the length of probes may grow.
+func TestChurn(t *testing.T) {
+	const (
+		minutes   = 24 * 60
+		perMinute = 200
+		retention = 30 // minutes
+	)
+	budget := NewBudget(0)
+	table := NewTable(budget, TableOptions{KeyWidth: 18, ValueSize: 16, Purpose: "churn"})
+	defer table.Close()
+	ttl := TTL{At: 8, Millis: retention * 60_000}
+	rng := rand.New(rand.NewPCG(8, 8))
+	var keys Rows
+	hashes, refs, fresh := make([]uint64, 2*perMinute), make([]Ref, 2*perMinute), make([]bool, 2*perMinute)
+	settled, probes := int64(0), 0.0
+	for minute := range int64(minutes) {
+		now := minute * 60_000
+		keys.Reset(18)
+		for i := range int64(perMinute) {
+			binary.LittleEndian.PutUint64(keys.Extend(18), uint64(minute*perMinute+i))
+		}
+		for range perMinute {
+			old := minute*perMinute - rng.Int64N(retention*perMinute)
+			binary.LittleEndian.PutUint64(keys.Extend(18), uint64(max(0, old)))
+		}
+		clearTails(&keys)
+		table.Hash(&keys, hashes)
+		table.FindOrInsert(&keys, hashes, refs, fresh)
+		for _, r := range refs {
+			ttl.Touch(table.Value(r), now)
+		}
+		table.Sweep(4*perMinute*retention/10, func(r Ref) bool { return ttl.Expired(table.Value(r), now) })
+		if minute == 4*retention {
+			settled, probes = budget.Used(), overflowed(table)
+		}
+	}
+	table.verify()
+	if end := budget.Used(); end > settled+settled/10+smallStep {
+		t.Errorf("memory grew from %d to %d bytes in a day of churn", settled, end)
+	}
+	if end := overflowed(table); end > probes+0.05 {
+		t.Errorf("chunks that were passed grew from %.3f to %.3f", probes, end)
+	}
+	if most := 4 * retention * perMinute; table.Len() == 0 || table.Len() > most {
+		t.Errorf("%d entries after a day, at most %d are alive", table.Len(), most)
+	}
+}
+
+func clearTails(keys *Rows) {
+	for i := range keys.Len() {
+		clear(keys.Row(i)[8:])
+	}
+}
+
+// overflowed is the share of chunks past which entries have gone: what makes probes long.
+func overflowed(t *Table) float64 {
+	n := 0
+	for s := range t.segments.used {
+		for at := range uint64(chunksPerSegment) {
+			if t.segments.chunk(s, at).overflow > 0 {
+				n++
+			}
+		}
+	}
+	return float64(n) / float64(t.segments.used*chunksPerSegment)
+}

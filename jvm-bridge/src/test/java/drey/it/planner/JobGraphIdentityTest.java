@@ -8,11 +8,19 @@ import org.apache.flink.api.dag.Transformation;
 import org.apache.flink.runtime.jobgraph.JobEdge;
 import org.apache.flink.runtime.jobgraph.JobGraph;
 import org.apache.flink.runtime.jobgraph.JobVertex;
+import org.apache.flink.streaming.api.datastream.DataStream;
+import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
+import org.apache.flink.streaming.api.functions.sink.v2.DiscardingSink;
 import org.apache.flink.streaming.api.graph.StreamGraph;
+import org.apache.flink.table.api.Schema;
+import org.apache.flink.table.api.Table;
 import org.apache.flink.table.api.TableEnvironment;
+import org.apache.flink.table.api.bridge.java.StreamTableEnvironment;
 import org.apache.flink.table.api.internal.TableEnvironmentImpl;
 import org.apache.flink.table.planner.delegation.PlannerBase;
 import org.apache.flink.table.planner.plan.nodes.exec.ExecNodeContext;
+import org.apache.flink.types.Row;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -97,6 +105,40 @@ class JobGraphIdentityTest {
         if (!uids.equals("DISABLED")) {
             assertThat(String.join("\n", ours)).contains("_deduplicate");
         }
+    }
+
+    @Test
+    void conversionsFromAndToDataStreamsAreStocks() {
+        List<String> stock = describe(convert("false", 0));
+        List<String> ours = describe(convert("true", 1));
+
+        assertThat(stock).isNotEmpty();
+        assertThat(ours).isEqualTo(stock);
+    }
+
+    /** A user's program around the query, with keyed operators of its own that are none of our business. */
+    private static JobGraph convert(String enabled, int natives) {
+        ExecNodeContext.resetIdCounter();
+        StreamExecutionEnvironment streams = StreamExecutionEnvironment.getExecutionEnvironment();
+        streams.setParallelism(2);
+        StreamTableEnvironment env = StreamTableEnvironment.create(streams);
+        env.getConfig().set("drey.enabled", enabled);
+        DataStream<Integer> numbers =
+                streams.fromData(1, 2, 3, 4)
+                        .keyBy(number -> number % 2)
+                        .reduce((left, right) -> left + right);
+        env.createTemporaryView(
+                "numbers",
+                numbers,
+                Schema.newBuilder().columnByExpression("pt", "PROCTIME()").build());
+        Table last =
+                env.sqlQuery(
+                        "SELECT f0 FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY f0 ORDER BY pt DESC)"
+                                + " AS rn FROM numbers) WHERE rn = 1");
+        DataStream<Row> changelog = env.toChangelogStream(last);
+        assertThat(Plans.nativeOnes(List.of(changelog.getTransformation()))).hasSize(natives);
+        changelog.keyBy(row -> row.getField(0)).map(Row::toString).sinkTo(new DiscardingSink<>());
+        return streams.getStreamGraph().getJobGraph();
     }
 
     private static TableEnvironment environment(String uids, boolean bundles, String enabled) {

@@ -6,36 +6,34 @@ import (
 	"drey/native/logical"
 )
 
-// Rank specifies what StreamExecRank and StreamExecSortLimit translate to.
+// Rank specifies what StreamExecRank, StreamExecSortLimit and StreamExecLimit translate to.
 type Rank struct {
-	GenerateUpdateBefore bool         `json:"generateUpdateBefore"`
-	Name                 string       `json:"operator"`
-	OrderBy              SortSpec     `json:"orderBy"`
-	OrderByProctime      bool         `json:"orderByProctime"` // the one field of orderBy is a proctime attribute
-	OutputRowNumber      bool         `json:"outputRowNumber"`
-	Partition            FieldsSpec   `json:"partition"`
-	RankRange            RankRange    `json:"rankRange"`
-	RankStrategy         RankStrategy `json:"rankStrategy"`
-	RankType             string       `json:"rankType"`
-	StateTTLMillis       int64        `json:"stateTtlMillis"`
-	Version              int          `json:"version"`
+	Function             string      `json:"function"` // one of Flink's, see below
+	GenerateUpdateBefore bool        `json:"generateUpdateBefore"`
+	Name                 string      `json:"operator"`
+	OrderBy              []SortField `json:"orderBy"`
+	OutputRowNumber      bool        `json:"outputRowNumber"`
+	Partition            []int       `json:"partition"`
+	PrimaryKeys          []int       `json:"primaryKeys,omitempty"` // of UpdatableTopN
+	RankRange            RankRange   `json:"rankRange"`
+	StateTTLMillis       int64       `json:"stateTtlMillis"`
+	Version              int         `json:"version"`
 }
 
-// SortSpec is the order of rows.
-type SortSpec struct {
-	Fields []SortField `json:"fields"`
-}
+// The functions that Flink ranks with.
+const (
+	AppendOnlyFirstN = "AppendOnlyFirstN"
+	FastTop1         = "FastTop1"
+	AppendOnlyTopN   = "AppendOnlyTopN"
+	UpdatableTopN    = "UpdatableTopN"
+	RetractableTopN  = "RetractableTopN"
+)
 
 // SortField is one field of an order.
 type SortField struct {
 	Index       int  `json:"index"`
 	IsAscending bool `json:"isAscending"`
 	NullIsLast  bool `json:"nullIsLast"`
-}
-
-// FieldsSpec lists columns.
-type FieldsSpec struct {
-	Fields []int `json:"fields"`
 }
 
 // RankRange says which ranks go out: from Start to End, both included and counted from 1, or up to what column EndIndex of
@@ -47,11 +45,8 @@ type RankRange struct {
 	Type     string `json:"type"` // Constant, Variable
 }
 
-// RankStrategy is RankProcessStrategy.
-type RankStrategy struct {
-	PrimaryKeys []int  `json:"primaryKeys,omitempty"` // of UpdateFast
-	Type        string `json:"type"`                  // AppendFast, UpdateFast, Retract
-}
+// IsTop1 tells whether rank 1 alone goes out.
+func (r RankRange) IsTop1() bool { return r.Type == "Constant" && *r.Start == 1 && *r.End == 1 }
 
 // Operator is "rank".
 func (r *Rank) Operator() string { return r.Name }
@@ -72,26 +67,24 @@ func (r *Rank) Validate(inputs []logical.Row) []string {
 		}
 		return true
 	}
-	for i, c := range r.Partition.Fields {
-		column(fmt.Sprintf("partition.fields[%d]", i), c)
+	for i, c := range r.Partition {
+		column(fmt.Sprintf("partition[%d]", i), c)
 	}
-	for i, f := range r.OrderBy.Fields {
-		column(fmt.Sprintf("orderBy.fields[%d].index", i), f.Index)
+	for i, f := range r.OrderBy {
+		column(fmt.Sprintf("orderBy[%d].index", i), f.Index)
 	}
-	if r.OrderByProctime && len(r.OrderBy.Fields) != 1 {
-		bad("orderByProctime: needs one field in orderBy, there are %d", len(r.OrderBy.Fields))
-	}
-	if r.RankType != "ROW_NUMBER" {
-		bad("rankType: %q, streams have ROW_NUMBER only", r.RankType)
+	for i, c := range r.PrimaryKeys {
+		column(fmt.Sprintf("primaryKeys[%d]", i), c)
 	}
 	if r.StateTTLMillis < 0 {
 		bad("stateTtlMillis: %d is negative", r.StateTTLMillis)
 	}
+	constant := false
 	switch g := r.RankRange; g.Type {
 	case "Constant":
 		if g.Start == nil || g.End == nil || g.EndIndex != nil {
 			bad("rankRange: Constant needs start and end, nothing else")
-		} else if *g.Start < 1 || *g.End < *g.Start {
+		} else if constant = *g.Start >= 1 && *g.End >= *g.Start; !constant {
 			bad("rankRange: from %d to %d", *g.Start, *g.End)
 		}
 	case "Variable":
@@ -107,17 +100,17 @@ func (r *Rank) Validate(inputs []logical.Row) []string {
 	default:
 		bad("rankRange.type: %q", g.Type)
 	}
-	switch s := r.RankStrategy; s.Type {
-	case "AppendFast", "Retract":
-		if s.PrimaryKeys != nil {
-			bad("rankStrategy.primaryKeys: %s has none", s.Type)
+	switch r.Function {
+	case FastTop1:
+		if !constant || !r.RankRange.IsTop1() {
+			bad("rankRange: FastTop1 needs 1 to 1")
 		}
-	case "UpdateFast":
-		for i, c := range s.PrimaryKeys {
-			column(fmt.Sprintf("rankStrategy.primaryKeys[%d]", i), c)
-		}
+	case AppendOnlyFirstN, AppendOnlyTopN, UpdatableTopN, RetractableTopN:
 	default:
-		bad("rankStrategy.type: %q", s.Type)
+		bad("function: %q", r.Function)
+	}
+	if r.Function != UpdatableTopN && r.PrimaryKeys != nil {
+		bad("primaryKeys: %s has none", r.Function)
 	}
 	return problems
 }

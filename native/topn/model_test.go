@@ -86,13 +86,12 @@ func (m *model) push(kind changelog.RowKind, row []byte) []optest.Output {
 		m.invalid++
 	}
 	m.end = p.end
-	top1 := m.s.RankRange.Type == "Constant" && m.start() == 1 && m.end == 1
 	switch {
-	case m.s.RankStrategy.Type == "Retract" && kind.IsAccumulate():
+	case m.s.Function == spec.RetractableTopN && kind.IsAccumulate():
 		m.add(p, row)
-	case m.s.RankStrategy.Type == "Retract":
+	case m.s.Function == spec.RetractableTopN:
 		m.retract(p, row)
-	case m.s.OrderByProctime:
+	case m.s.Function == spec.AppendOnlyFirstN:
 		if p.counter < m.end {
 			p.counter++
 			if m.withNumber() {
@@ -101,7 +100,7 @@ func (m *model) push(kind changelog.RowKind, row []byte) []optest.Output {
 				m.plain(changelog.Insert, row)
 			}
 		}
-	case top1:
+	case m.s.Function == spec.FastTop1:
 		if p.top == nil {
 			p.top = row
 			m.collect(changelog.Insert, row, 1)
@@ -110,7 +109,7 @@ func (m *model) push(kind changelog.RowKind, row []byte) []optest.Output {
 			m.collect(changelog.UpdateAfter, row, 1)
 			p.top = row
 		}
-	case m.s.RankStrategy.Type == "AppendFast":
+	case m.s.Function == spec.AppendOnlyTopN:
 		if m.accepts(p, row) {
 			m.put(p, row)
 			m.added(p, row)
@@ -164,7 +163,7 @@ func (m *model) added(p *modelPartition, row []byte) {
 		if len(g.rows) == 0 {
 			p.groups = p.groups[:len(p.groups)-1]
 		}
-		if m.s.RankStrategy.Type == "AppendFast" && string(last) == string(row) {
+		if m.s.Function == spec.AppendOnlyTopN && string(last) == string(row) {
 			return
 		}
 		m.plain(changelog.Delete, last)
@@ -204,7 +203,7 @@ func (m *model) cascade(p *modelPartition, row, old []byte, oldRank int64) {
 	if rank <= m.end {
 		if old == nil {
 			m.collect(changelog.Insert, carry, rank)
-			if m.s.RankStrategy.Type == "UpdateFast" {
+			if m.s.Function == spec.UpdatableTopN {
 				return
 			}
 		} else {

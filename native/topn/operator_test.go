@@ -29,27 +29,24 @@ type fixture struct {
 	out    *changelog.Builder
 }
 
-func top(strategy string, start, end int64, number bool) spec.Rank {
+func top(function string, start, end int64, number bool) spec.Rank {
 	s := spec.Rank{
-		Name: "rank", Version: 1, RankType: "ROW_NUMBER", RankRange: spec.RankRange{Type: "Constant", Start: &start, End: &end},
-		RankStrategy: spec.RankStrategy{Type: strategy}, GenerateUpdateBefore: true, OutputRowNumber: number,
-		Partition: spec.FieldsSpec{Fields: []int{columnP}},
-		OrderBy:   spec.SortSpec{Fields: []spec.SortField{{Index: columnS, IsAscending: true}}},
+		Name: "rank", Version: 1, Function: function, RankRange: spec.RankRange{Type: "Constant", Start: &start, End: &end},
+		GenerateUpdateBefore: true, OutputRowNumber: number, Partition: []int{columnP},
+		OrderBy: []spec.SortField{{Index: columnS, IsAscending: true}},
 	}
-	switch strategy {
-	case "UpdateFast":
-		s.RankStrategy.PrimaryKeys = []int{columnP, columnK}
-	case "proctime":
-		s.RankStrategy.Type, s.OrderByProctime = "AppendFast", true
+	if function == spec.UpdatableTopN {
+		s.PrimaryKeys = []int{columnP, columnK}
 	}
 	return s
 }
 
 // strategies is one operator of each.
 var strategies = map[string]spec.Rank{
-	"first": top("proctime", 1, 5, true), "top1": top("UpdateFast", 1, 1, false), "append": top("AppendFast", 1, 5, true),
-	"append plain": top("AppendFast", 1, 5, false), "update": top("UpdateFast", 1, 5, true), "update plain": top("UpdateFast", 1, 5, false),
-	"retract": top("Retract", 1, 5, true), "retract plain": top("Retract", 1, 5, false),
+	"first": top(spec.AppendOnlyFirstN, 1, 5, true), "top1": top(spec.FastTop1, 1, 1, false),
+	"append": top(spec.AppendOnlyTopN, 1, 5, true), "append plain": top(spec.AppendOnlyTopN, 1, 5, false),
+	"update": top(spec.UpdatableTopN, 1, 5, true), "update plain": top(spec.UpdatableTopN, 1, 5, false),
+	"retract": top(spec.RetractableTopN, 1, 5, true), "retract plain": top(spec.RetractableTopN, 1, 5, false),
 }
 
 func open(t testing.TB, s spec.Rank, limit int64) *fixture {
@@ -105,7 +102,7 @@ func (f *fixture) stat(name string) int64 {
 func (f *fixture) close() { optest.CloseAndCheck(f.t, f.op, f.budget) }
 
 func TestVariableRangeCountsOtherEnds(t *testing.T) {
-	s := top("AppendFast", 0, 0, false)
+	s := top(spec.AppendOnlyTopN, 0, 0, false)
 	index := columnE
 	s.RankRange = spec.RankRange{Type: "Variable", EndIndex: &index}
 	f := open(t, s, 0)
@@ -119,7 +116,7 @@ func TestVariableRangeCountsOtherEnds(t *testing.T) {
 // A partition of a variable range takes rows that are not better than its worst only while it has less than a hundred,
 // however far its range goes.
 func TestVariableRangeTakesAHundred(t *testing.T) {
-	for _, strategy := range []string{"AppendFast", "UpdateFast"} {
+	for _, strategy := range []string{spec.AppendOnlyTopN, spec.UpdatableTopN} {
 		s := top(strategy, 0, 0, false)
 		index := columnE
 		s.RankRange = spec.RankRange{Type: "Variable", EndIndex: &index}
@@ -159,7 +156,7 @@ func TestFloatingPointSortKeys(t *testing.T) {
 			rows = append(rows, fmt.Sprintf(`+I 1 "%d" %s NULL 7 NULL`, i%5, v))
 		}
 		n := f.push(rows...)
-		if s.RankStrategy.Type == "Retract" {
+		if s.Function == spec.RetractableTopN {
 			for _, row := range rows {
 				n += f.push("-D" + row[2:])
 			}
@@ -175,7 +172,7 @@ func TestFloatingPointSortKeys(t *testing.T) {
 }
 
 func TestRetractedPartitionsAreFreed(t *testing.T) {
-	f := open(t, top("Retract", 1, 5, true), 0)
+	f := open(t, top(spec.RetractableTopN, 1, 5, true), 0)
 	defer f.close()
 	for i := range 1000 {
 		f.push(fmt.Sprintf(`+I %d "a" 1 NULL 2 NULL`, i), fmt.Sprintf(`-D %d "a" 1 NULL 2 NULL`, i), fmt.Sprintf(`-D %d "a" 1 NULL 2 NULL`, -1-i))
@@ -208,7 +205,7 @@ func TestBadInputChangesNothing(t *testing.T) {
 		b := good()
 		b.Kinds[1] = changelog.Delete
 		err := f.op.Push(0, b, f.out)
-		if appendOnly := s.RankStrategy.Type == "AppendFast"; appendOnly != (err != nil) {
+		if appendOnly := s.Function == spec.AppendOnlyFirstN || s.Function == spec.AppendOnlyTopN; appendOnly != (err != nil) {
 			t.Errorf("%s: -D: error %v", name, err)
 		}
 		optest.Drain(f.out)
@@ -303,8 +300,8 @@ func TestRestoreRefuses(t *testing.T) {
 	}{
 		{"another group", s, 95, good, op.ErrCorrupt, "key group 95: frame 1: offset 0: the key is of key group 94"},
 		{"a group of others", s, 128, good, op.ErrInvalid, "key group 128 is not of the subtask's 0 to 127"},
-		{"another strategy", strategies["retract"], 94, good, op.ErrCorrupt, `"form":"AppendFast"`},
-		{"another range", top("AppendFast", 1, 6, true), 94, good, op.ErrCorrupt, `"end":5`},
+		{"another strategy", strategies["retract"], 94, good, op.ErrCorrupt, `"function":"AppendOnlyTopN"`},
+		{"another range", top(spec.AppendOnlyTopN, 1, 6, true), 94, good, op.ErrCorrupt, `"end":5`},
 		{"cut", s, 94, good[:len(good)-16], op.ErrCorrupt, "key group 94"},
 		{"a flipped bit", s, 94, flip(len(good) - 30), op.ErrCorrupt, "checksum"},
 		{"fingerprint", s, 94, flip(12), op.ErrCorrupt, "fingerprint"},
@@ -413,7 +410,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 		f := open(t, s, 0)
 		b := bids(f, 256)
 		rng := rand.New(rand.NewPCG(3, 3))
-		retract := s.RankStrategy.Type == "Retract"
+		retract := s.Function == spec.RetractableTopN
 		round := func() {
 			for range 40 {
 				rewrite(rng, b, 500, 1000)
@@ -445,10 +442,10 @@ func BenchmarkPush(b *testing.B) {
 		spec       spec.Rank
 		partitions uint64
 	}{
-		{"op=append/top=10/number=true/partitions=100K", top("AppendFast", 1, 10, true), 100_000},
-		{"op=append/top=10/number=false/partitions=100K", top("AppendFast", 1, 10, false), 100_000},
-		{"op=top1/partitions=100K", top("AppendFast", 1, 1, false), 100_000},
-		{"op=update/top=10/number=true/partitions=10K", top("UpdateFast", 1, 10, true), 10_000},
+		{"op=append/top=10/number=true/partitions=100K", top(spec.FastTop1, 1, 10, true), 100_000},
+		{"op=append/top=10/number=false/partitions=100K", top(spec.FastTop1, 1, 10, false), 100_000},
+		{"op=top1/partitions=100K", top(spec.FastTop1, 1, 1, false), 100_000},
+		{"op=update/top=10/number=true/partitions=10K", top(spec.UpdatableTopN, 1, 10, true), 10_000},
 	} {
 		b.Run(test.name, func(b *testing.B) {
 			f := open(b, test.spec, 0)
@@ -473,7 +470,7 @@ func BenchmarkPush(b *testing.B) {
 	for _, size := range []int{10_000, 1_000_000} {
 		for _, number := range []bool{false, true} {
 			b.Run(fmt.Sprintf("op=retract/top=10/number=%v/partitions=1/rows=%d", number, size), func(b *testing.B) {
-				f := open(b, top("Retract", 1, 10, number), 0)
+				f := open(b, top(spec.RetractableTopN, 1, 10, number), 0)
 				defer f.close()
 				batch, rng := bids(f, 1024), rand.New(rand.NewPCG(1, 1))
 				there := make([]uint64, 0, size+512)

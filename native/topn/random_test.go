@@ -35,30 +35,26 @@ func variants(rng *rand.Rand) []spec.Rank {
 	constant := func(start, end int64) spec.RankRange {
 		return spec.RankRange{Type: "Constant", Start: &start, End: &end}
 	}
-	for _, strategy := range []string{"AppendFast", "proctime", "UpdateFast", "Retract"} {
+	for _, function := range []string{spec.AppendOnlyFirstN, spec.FastTop1, spec.AppendOnlyTopN, spec.UpdatableTopN, spec.RetractableTopN} {
 		for _, r := range []spec.RankRange{
 			constant(1, 1), constant(1, 3), constant(1, 100), constant(2, 2), constant(2, 4), {Type: "Variable", EndIndex: &endIndex},
 		} {
+			if function == spec.FastTop1 && !r.IsTop1() {
+				continue
+			}
 			for bits := range 4 {
 				s := spec.Rank{
-					Name: "rank", Version: 1, RankType: "ROW_NUMBER", RankRange: r, RankStrategy: spec.RankStrategy{Type: strategy},
-					GenerateUpdateBefore: bits&1 != 0, OutputRowNumber: bits&2 != 0, Partition: spec.FieldsSpec{Fields: []int{columnP}},
+					Name: "rank", Version: 1, Function: function, RankRange: r, GenerateUpdateBefore: bits&1 != 0,
+					OutputRowNumber: bits&2 != 0, Partition: []int{columnP}, OrderBy: []spec.SortField{},
 				}
 				for _, c := range [][]int{{columnS}, {columnT}, {columnS, columnT}, {}}[rng.IntN(4)] {
-					s.OrderBy.Fields = append(s.OrderBy.Fields, spec.SortField{Index: c, IsAscending: rng.IntN(2) == 0, NullIsLast: rng.IntN(2) == 0})
+					s.OrderBy = append(s.OrderBy, spec.SortField{Index: c, IsAscending: rng.IntN(2) == 0, NullIsLast: rng.IntN(2) == 0})
 				}
-				switch strategy {
-				case "proctime":
-					s.RankStrategy.Type, s.OrderByProctime = "AppendFast", true
-					s.OrderBy.Fields = []spec.SortField{{Index: columnS, IsAscending: true}}
-				case "UpdateFast":
-					s.RankStrategy.PrimaryKeys = [][]int{{columnP, columnK}, {columnK}}[rng.IntN(2)]
+				if function == spec.UpdatableTopN {
+					s.PrimaryKeys = [][]int{{columnP, columnK}, {columnK}}[rng.IntN(2)]
 				}
 				if rng.IntN(5) == 0 {
-					s.Partition.Fields = []int{}
-				}
-				if s.OrderBy.Fields == nil {
-					s.OrderBy.Fields = []spec.SortField{}
+					s.Partition = []int{}
 				}
 				list = append(list, s)
 			}
@@ -115,9 +111,9 @@ func randomScenario(t *testing.T, rng *rand.Rand, s *spec.Rank) *optest.Scenario
 		}
 	}
 	m := &model{
-		s: s, partition: project(s.Partition.Fields), rowKey: project(s.RankStrategy.PrimaryKeys), partitions: map[string]*modelPartition{},
+		s: s, partition: project(s.Partition), rowKey: project(s.PrimaryKeys), partitions: map[string]*modelPartition{},
 		endOf:   func(row []byte) int64 { return int64(layout.Int32(row, columnE)) },
-		compare: func(a, b []byte) int { return compare(layout, s.OrderBy.Fields, a, b) },
+		compare: func(a, b []byte) int { return compare(layout, s.OrderBy, a, b) },
 		withRank: func(row []byte, rank int64) []byte {
 			long := make([]byte, extender.Size(len(row)))
 			extender.Extend(long, row)
@@ -135,7 +131,7 @@ func randomScenario(t *testing.T, rng *rand.Rand, s *spec.Rank) *optest.Scenario
 	for i := range 300 {
 		kind := changelog.Insert
 		var row []byte
-		if s.RankStrategy.Type == "Retract" && len(there) > 0 && rng.IntN(5) < 2 {
+		if s.Function == spec.RetractableTopN && len(there) > 0 && rng.IntN(5) < 2 {
 			// Mostly of what is there, else of what never was.
 			kind = []changelog.RowKind{changelog.UpdateBefore, changelog.Delete}[rng.IntN(2)]
 			at := rng.IntN(len(there))
@@ -157,7 +153,7 @@ func randomScenario(t *testing.T, rng *rand.Rand, s *spec.Rank) *optest.Scenario
 			writeString(rng, w, columnV, []string{"x", "y, which is longer than a slot"}[rng.IntN(2)], false)
 			row = append([]byte(nil), w.Row()...)
 			there = append(there, row)
-			if s.RankStrategy.Type != "AppendFast" {
+			if s.Function != spec.AppendOnlyFirstN && s.Function != spec.AppendOnlyTopN {
 				kind = []changelog.RowKind{changelog.Insert, changelog.UpdateAfter}[rng.IntN(2)]
 			}
 		}

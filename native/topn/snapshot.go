@@ -35,22 +35,19 @@ var (
 
 // identity is what the state of one specification must have in common with that of another to be of use to it.
 type identity struct {
-	Form      string         `json:"form"` // the strategy
-	Operator  string         `json:"operator"`
-	OrderBy   spec.SortSpec  `json:"orderBy"`
-	Partition []int          `json:"partition"`
-	Range     spec.RankRange `json:"range"`
-	RowKeys   []int          `json:"rowKeys"`
-	Types     []string       `json:"types"`
+	Function    string           `json:"function"`
+	Operator    string           `json:"operator"`
+	OrderBy     []spec.SortField `json:"orderBy"`
+	Partition   []int            `json:"partition"`
+	PrimaryKeys []int            `json:"primaryKeys,omitempty"`
+	RankRange   spec.RankRange   `json:"rankRange"`
+	Types       []string         `json:"types"`
 }
 
 func identify(s *spec.Rank, types []logical.Type) []byte {
 	id := identity{
-		Form: s.RankStrategy.Type, Operator: s.Name, OrderBy: s.OrderBy, Partition: s.Partition.Fields, Range: s.RankRange,
-		RowKeys: s.RankStrategy.PrimaryKeys,
-	}
-	if s.OrderByProctime {
-		id.Form += " by proctime"
+		Function: s.Function, Operator: s.Name, OrderBy: s.OrderBy, Partition: s.Partition, PrimaryKeys: s.PrimaryKeys,
+		RankRange: s.RankRange,
 	}
 	for _, t := range types {
 		id.Types = append(id.Types, t.String())

@@ -92,12 +92,12 @@ func New(s *spec.Rank, input logical.Row, groups op.KeyGroups, budget *rowstate.
 	if err != nil {
 		return nil, op.Unsupportedf("rank: %w", err)
 	}
-	projector, err := binrow.NewProjector(types, s.Partition.Fields)
+	projector, err := binrow.NewProjector(types, s.Partition)
 	if err != nil {
 		return nil, op.Unsupportedf("rank: partition: %w", err)
 	}
 	var fields []binrow.SortField
-	for _, f := range s.OrderBy.Fields {
+	for _, f := range s.OrderBy {
 		fields = append(fields, binrow.SortField{
 			Column: f.Index, Order: rowstate.SortOrder{Descending: !f.IsAscending, NullsLast: f.NullIsLast},
 		})
@@ -125,29 +125,28 @@ func New(s *spec.Rank, input logical.Row, groups op.KeyGroups, budget *rowstate.
 	return o, nil
 }
 
-// newStrategy chooses as StreamExecRank does.
 func newStrategy(o *Operator, types []logical.Type) (strategy, error) {
-	s := o.spec
-	top1 := o.constantEnd && *s.RankRange.Start == 1 && o.end == 1
-	switch {
-	case s.RankStrategy.Type == "AppendFast" && s.OrderByProctime && s.OrderBy.Fields[0].IsAscending:
+	switch o.spec.Function {
+	case spec.AppendOnlyFirstN:
 		return &first{o: o}, nil
-	case s.RankStrategy.Type == "Retract":
-		o.held = newHeld(o, 0)
-		return &retract{o: o}, nil
-	case top1:
+	case spec.FastTop1:
 		o.held = newHeld(o, 0)
 		return &topOne{o: o}, nil
-	case s.RankStrategy.Type == "AppendFast":
+	case spec.AppendOnlyTopN:
 		o.held = newHeld(o, 0)
 		return &appendOnly{o: o}, nil
+	case spec.RetractableTopN:
+		o.held = newHeld(o, 0)
+		return &retract{o: o}, nil
+	case spec.UpdatableTopN:
+		rowKeys, err := binrow.NewProjector(types, o.spec.PrimaryKeys)
+		if err != nil {
+			return nil, op.Unsupportedf("rank: primaryKeys: %w", err)
+		}
+		o.held = newHeld(o, ownerBytes)
+		return newUpdate(o, rowKeys), nil
 	}
-	rowKeys, err := binrow.NewProjector(types, s.RankStrategy.PrimaryKeys)
-	if err != nil {
-		return nil, op.Unsupportedf("rank: primaryKeys: %w", err)
-	}
-	o.held = newHeld(o, ownerBytes)
-	return newUpdate(o, rowKeys), nil
+	return nil, op.Unsupportedf("rank: function %q", o.spec.Function)
 }
 
 // Push applies the strategy to every row.

@@ -26,6 +26,7 @@ type Arena struct {
 	end    int64 // offset up to which blocks may be handed out
 	idle   int64 // bytes of blocks in free lists
 	reg    *region
+	view   *View       // an open view, which must be told before anything it may read changes
 	blocks map[Ref]int // invariants builds: the live blocks
 }
 
@@ -122,9 +123,15 @@ func (a *Arena) Free(r Ref, n int) {
 	if invariants.Enabled {
 		a.check(r, n)
 		delete(a.blocks, r)
+		if a.view != nil {
+			a.view.touch(int64(r)*refUnit, size)
+		}
 		invariants.Mangle(a.reg.bytes(int64(r)*refUnit, int64(r)*refUnit+size))
 	}
 	a.idle += size
+	if a.view != nil {
+		a.view.touch(int64(r)*refUnit, refUnit)
+	}
 	*(*uint64)(unsafe.Add(a.base, int64(r)*refUnit)) = uint64(class)<<32 | uint64(a.free[class])
 	a.free[class] = r
 }
@@ -133,6 +140,9 @@ func (a *Arena) Free(r Ref, n int) {
 func (a *Arena) Bytes(r Ref, n int) []byte {
 	if invariants.Enabled {
 		a.check(r, n)
+	}
+	if a.view != nil {
+		a.view.touch(int64(r)*refUnit, int64(n))
 	}
 	return unsafe.Slice((*byte)(unsafe.Add(a.base, int64(r)*refUnit)), n)
 }
@@ -162,8 +172,18 @@ func (a *Arena) Stats() ArenaStats {
 	return ArenaStats{Held: a.next - firstRef*refUnit - a.idle, Idle: a.idle, Unused: max(0, a.reg.taken-a.next)}
 }
 
-// Close gives all memory back; no block may be used any more. It is idempotent.
+// block is the memory of a block that may be changed.
+func (a *Arena) block(r Ref, n int64) unsafe.Pointer {
+	if a.view != nil {
+		a.view.touch(int64(r)*refUnit, n)
+	}
+	return unsafe.Add(a.base, uintptr(r)*refUnit)
+}
+
+// Close gives all memory back, or lets an open view do so; no block may be used any more. It is idempotent.
 func (a *Arena) Close() {
-	a.reg.close()
-	a.base, a.next, a.end, a.free, a.idle, a.blocks = nil, firstRef*refUnit, 0, [classCount]Ref{}, 0, nil
+	if a.view == nil || !a.view.keep(a.reg) {
+		a.reg.close()
+	}
+	a.base, a.next, a.end, a.free, a.idle, a.blocks, a.view = nil, firstRef*refUnit, 0, [classCount]Ref{}, 0, nil, nil
 }

@@ -57,6 +57,14 @@ func (b *Budget) take(purpose string, n int64) error {
 	return nil
 }
 
+// force counts n more bytes even if they do not fit.
+func (b *Budget) force(purpose string, n int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.used += n
+	b.accounts[purpose] += n
+}
+
 func (b *Budget) give(purpose string, n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

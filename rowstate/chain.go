@@ -73,7 +73,7 @@ type chainNode struct {
 }
 
 func (k *Chains) node(r Ref) *chainNode {
-	return (*chainNode)(unsafe.Add(k.arena.base, uintptr(r)*refUnit))
+	return (*chainNode)(k.arena.block(r, nodeHead+4*nodeMost))
 }
 
 func (k *Chains) newNode(most int) Ref {

@@ -168,7 +168,7 @@ func (t *Table) newEntry(h uint64, k unsafe.Pointer, w uintptr) Ref {
 	if invariants.Enabled {
 		t.arena.blocks[r] = int(keyAt+pad8(w)) + t.valSize
 	}
-	e := t.entry(r)
+	e := t.arena.block(r, size)
 	if t.width > 0 {
 		t.mark(r)
 	} else {

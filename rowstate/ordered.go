@@ -68,7 +68,7 @@ type node struct {
 }
 
 func (o *Ordered) node(r Ref, capacity int) node {
-	return node{unsafe.Add(o.arena.base, uintptr(r)*refUnit), uintptr(capacity)}
+	return node{o.arena.block(r, nodeBytes), uintptr(capacity)}
 }
 
 func (n node) count() int     { return int(*(*uint16)(n.p)) }

@@ -85,9 +85,7 @@ func NewTable(b *Budget, opts TableOptions) *Table {
 	}
 	t.segments.table = t
 	t.entries = t.arena.base
-	if t.width > 0 && !invariants.Enabled {
-		t.values = unsafe.Add(t.entries, t.valueAt)
-	}
+	t.setValues()
 	t.sync()
 	return t
 }
@@ -118,11 +116,22 @@ func (t *Table) Value(r Ref) []byte {
 	return unsafe.Slice((*byte)(unsafe.Add(t.values, uintptr(r)*refUnit)), t.valLen)
 }
 
-// value is Value where the width of keys varies; it is apart so that Value is inlined.
+// setValues lets Value go the short way, if it may.
+func (t *Table) setValues() {
+	if t.width > 0 && !invariants.Enabled {
+		t.values = unsafe.Add(t.entries, t.valueAt)
+	}
+}
+
+// value is Value where the width of keys varies, or a view must be told; it is apart so that Value is inlined.
 func (t *Table) value(r Ref) []byte {
 	e := t.live(r)
 	k, n := t.keyOf(e)
-	return unsafe.Slice((*byte)(unsafe.Add(e, k+pad8(n))), t.valLen)
+	at := k + pad8(n)
+	if t.arena.view != nil {
+		t.arena.view.touch(int64(r)*refUnit+int64(at), int64(t.valSize))
+	}
+	return unsafe.Slice((*byte)(unsafe.Add(e, at)), t.valLen)
 }
 
 // live is the entry at r, which invariants builds check to be one.

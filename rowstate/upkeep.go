@@ -102,9 +102,10 @@ func (t *Table) Waste() float64 {
 }
 
 // Compact moves the entries together, in their order, and gives the memory behind them back. All refs into the table lose
-// their meaning; values keep their bytes. It takes time in proportion to the table: call it when Waste says so.
+// their meaning; values keep their bytes. It takes time in proportion to the table: call it when Waste says so. With a view open it
+// does nothing.
 func (t *Table) Compact() {
-	if t.arena.idle == 0 {
+	if t.arena.idle == 0 || t.arena.view != nil {
 		return
 	}
 	to := int64(firstRef * refUnit)

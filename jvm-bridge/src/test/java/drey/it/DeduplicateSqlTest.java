@@ -94,7 +94,9 @@ class DeduplicateSqlTest {
     @ParameterizedTest
     @MethodSource("miniBatches")
     void miniBatch(Query query, boolean compact) throws Exception {
-        // The bundle ends by count only: what ends it by time differs from run to run.
+        // The bundle ends by count only: what ends it by time differs from run to run. Checkpoints
+        // do
+        // too, and the first one comes at once unless there is a pause to keep.
         Map<String, String> settings =
                 Map.of(
                         "table.exec.mini-batch.enabled", "true",
@@ -102,7 +104,8 @@ class DeduplicateSqlTest {
                         "table.exec.mini-batch.size", "64",
                         "table.exec.deduplicate.mini-batch.compact-changes-enabled",
                                 String.valueOf(compact),
-                        "execution.checkpointing.interval", "1000 s");
+                        "execution.checkpointing.interval", "1000 s",
+                        "execution.checkpointing.min-pause", "1000 s");
         SqlJob stock =
                 new SqlJob("miniBatch stock", query.sql)
                         .set("drey.enabled", "false")

@@ -11,7 +11,7 @@
 #   OBJECT_REUSE=true  MINIBATCH=false
 #   RATE=10000         events per second of event time
 #   SEED=1             CHANGELOG=no-update-before (or all)  SINK=digest (or blackhole: nothing is compared)
-#   WARMUP=200000      events run with each engine before anything is measured
+#   WARMUP=500000      events run with each engine before anything is measured
 #   HEAP=              most Java heap (-Xmx); by default enough for the events
 #   MANAGED=4g         Flink's managed memory: what native state and RocksDB may use
 #   CONF=              further Flink options: key=value;key=value

@@ -47,7 +47,7 @@ final class Comparison {
         }
         for (List<RunResult> runs : List.of(drey, stock)) {
             for (RunResult run : runs) {
-                int bucket = first.firstDifference(run.digest(), sameness);
+                int bucket = first.firstDifference(run.digest());
                 if (bucket >= 0) {
                     return bucket;
                 }
@@ -133,6 +133,7 @@ final class Comparison {
                     ""
                 });
         text.append(align(rows));
+        text.append("CPU-ns/event by thread: ").append(splitLine()).append('\n');
         text.append("changelog digest: ").append(digestLine()).append('\n');
         text.append("native: ").append(nativeLine()).append('\n');
         for (String fault : faults()) {
@@ -164,6 +165,19 @@ final class Comparison {
         };
     }
 
+    private String splitLine() {
+        List<String> parts = new ArrayList<>();
+        for (CpuSplit.Group group : CpuSplit.Group.values()) {
+            parts.add(
+                    "%s %,.0f / %,.0f"
+                            .formatted(
+                                    group.label(),
+                                    median(stock, run -> run.cpuPerEvent(group)),
+                                    median(drey, run -> run.cpuPerEvent(group))));
+        }
+        return String.join(", ", parts) + "  (stock / drey)";
+    }
+
     private String digestLine() {
         ChangelogDigest a = stock.get(0).digest();
         ChangelogDigest b = drey.get(0).digest();
@@ -182,8 +196,7 @@ final class Comparison {
             return what;
         }
         return "%s  stock %016x  drey %016x  (%s)"
-                .formatted(
-                        equal ? "equal" : "DIFFERENT", a.value(sameness), b.value(sameness), what);
+                .formatted(equal ? "equal" : "DIFFERENT", a.value(), b.value(), what);
     }
 
     private String nativeLine() {
@@ -241,8 +254,8 @@ final class Comparison {
         if (!Files.exists(csv)) {
             lines.append(
                     "query,rung,backend,parallelism,object_reuse,minibatch,events,engine,run,"
-                            + "seconds,cpu_ns_per_event,rows_out,peak_rss,p99_batching_ns,"
-                            + "native_rows,verdict\n");
+                            + "seconds,cpu_ns_per_event,cpu_source,cpu_operators,cpu_gc,cpu_jit,"
+                            + "cpu_other,rows_out,peak_rss,p99_batching_ns,native_rows,verdict\n");
         }
         String verdict = isValid() ? (isNative() ? "native" : "flink") : "invalid";
         for (List<RunResult> runs : List.of(stock, drey)) {
@@ -251,7 +264,7 @@ final class Comparison {
                 lines.append(
                         String.format(
                                 Locale.ROOT,
-                                "%s,%s,%s,%d,%s,%s,%d,%s,%d,%.4f,%.1f,%d,%d,%d,%d,%s%n",
+                                "%s,%s,%s,%d,%s,%s,%d,%s,%d,%.4f,%.1f,%s,%d,%d,%d,%d,%s%n",
                                 query.name(),
                                 options.get("rung"),
                                 options.get("backend"),
@@ -263,6 +276,7 @@ final class Comparison {
                                 i,
                                 run.seconds(),
                                 run.cpuPerEvent(),
+                                splitColumns(run),
                                 run.rowsOut(),
                                 run.peakRss(),
                                 run.p99Nanos(),
@@ -274,6 +288,14 @@ final class Comparison {
             Files.createDirectories(csv.getParent());
         }
         Files.writeString(csv, lines, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+    }
+
+    private static String splitColumns(RunResult run) {
+        List<String> columns = new ArrayList<>();
+        for (CpuSplit.Group group : CpuSplit.Group.values()) {
+            columns.add(String.format(Locale.ROOT, "%.1f", run.cpuPerEvent(group)));
+        }
+        return String.join(",", columns);
     }
 
     /** The last line of a run of several queries. Means are over those with native operators. */

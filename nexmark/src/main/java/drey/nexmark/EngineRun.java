@@ -55,9 +55,7 @@ final class EngineRun {
             try (Progress progress = new Progress(options.is("progress"), label, probe, events)) {
                 tables.executeSql(insert).await();
             }
-            if (!probe.isFinished()) {
-                probe.finished();
-            }
+            probe.jobEnded();
             long peak = Memory.peak();
             return new RunResult(
                     engine,
@@ -65,6 +63,7 @@ final class EngineRun {
                     probe.rowsOut(),
                     probe.seconds(),
                     probe.cpuNanos(),
+                    probe.cpuSplit(),
                     peak == 0 ? 0 : Math.max(0, peak - replayBytes),
                     NativeProof.p99Nanos(),
                     NativeProof.rowsIn(),
@@ -139,6 +138,7 @@ final class EngineRun {
             boolean keyed = sameness == Sameness.RESULT && query.updating();
             with.put("key", keyed ? query.uniqueKey() : query.key());
             with.put("changelog", options.get("changelog"));
+            with.put("same", sameness.name());
             with.put("keyed-result", Boolean.toString(keyed));
             with.put("record", Integer.toString(record));
             with.put("run", run);

@@ -22,7 +22,7 @@ record Options(Map<String, String> values) {
         DEFAULTS.put("backend", "heap");
         DEFAULTS.put("parallelism", "1");
         DEFAULTS.put("pairs", "1");
-        DEFAULTS.put("warmup", "200000");
+        DEFAULTS.put("warmup", "500000");
         DEFAULTS.put("object-reuse", "true");
         DEFAULTS.put("minibatch", "false");
         DEFAULTS.put("rate", Long.toString(GeneratorConfig.RATE));

@@ -3,6 +3,7 @@ package drey.nexmark;
 import drey.nexmark.digest.ChangelogDigest;
 import drey.nexmark.digest.Recording;
 import java.lang.management.ManagementFactory;
+import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -22,10 +23,18 @@ public final class Probe {
     private static final com.sun.management.OperatingSystemMXBean OS =
             (com.sun.management.OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
 
+    /**
+     * Task threads are sampled when they end; this is for those that come and go by themselves, as the compiler's. Reading
+     * every thread's account takes milliseconds.
+     */
+    private static final long SAMPLE_MILLIS = 2_000;
+
     private final Queue<AtomicLong> rowsIn = new ConcurrentLinkedQueue<>();
     private final Queue<AtomicLong> rowsOut = new ConcurrentLinkedQueue<>();
     private final Queue<ChangelogDigest> digests = new ConcurrentLinkedQueue<>();
     private final Queue<Recording> recordings = new ConcurrentLinkedQueue<>();
+    private final CpuSplit cpu = new CpuSplit();
+    private volatile boolean running;
     private long startNanos;
     private long startCpu;
     private long endNanos;
@@ -64,24 +73,59 @@ public final class Probe {
 
     public synchronized void started() {
         if (startNanos == 0) {
+            cpu.start();
+            running = true;
+            Thread sampler = new Thread(this::sampleCpu, "cpu-sampler");
+            sampler.setDaemon(true);
+            sampler.start();
             startCpu = processCpu();
             startNanos = System.nanoTime();
         }
     }
 
+    /** A source has emitted its last row; its thread is about to end. */
+    public synchronized void sourceEnds() {
+        cpu.sample();
+    }
+
     public synchronized void finished(ChangelogDigest digest, Recording recording) {
         endNanos = System.nanoTime();
         endCpu = processCpu();
+        cpu.sample();
         digests.add(digest);
         if (recording != null) {
             recordings.add(recording);
         }
     }
 
-    /** For sinks that don't report: the run ends when the job does. */
-    synchronized void finished() {
-        endNanos = System.nanoTime();
-        endCpu = processCpu();
+    /** The job has ended. For sinks that don't report this is also when the run did. */
+    synchronized void jobEnded() {
+        running = false;
+        if (endNanos == 0) {
+            endNanos = System.nanoTime();
+            endCpu = processCpu();
+        }
+    }
+
+    private void sampleCpu() {
+        while (running) {
+            synchronized (this) {
+                // After the end only what the cluster does to stop would come in.
+                if (endNanos == 0) {
+                    cpu.sample();
+                }
+            }
+            try {
+                Thread.sleep(SAMPLE_MILLIS);
+            } catch (InterruptedException e) {
+                return;
+            }
+        }
+    }
+
+    /** CPU nanoseconds by group of threads. */
+    Map<CpuSplit.Group, Long> cpuSplit() {
+        return cpu.split();
     }
 
     long rowsIn() {
@@ -90,10 +134,6 @@ public final class Probe {
 
     long rowsOut() {
         return rowsOut.stream().mapToLong(AtomicLong::get).sum();
-    }
-
-    synchronized boolean isFinished() {
-        return endNanos != 0;
     }
 
     synchronized double seconds() {
@@ -109,7 +149,7 @@ public final class Probe {
         ChangelogDigest all = null;
         for (ChangelogDigest one : digests) {
             if (all == null) {
-                all = new ChangelogDigest();
+                all = new ChangelogDigest(one.sameness());
             }
             all.add(one);
         }

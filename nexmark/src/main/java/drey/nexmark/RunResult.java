@@ -9,11 +9,14 @@ import java.io.DataOutputStream;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.EnumMap;
+import java.util.Map;
 
 /**
  * One run of one query by one engine.
  *
  * @param engine {@code stock} or {@code drey}
+ * @param cpuSplit {@code cpuNanos} by group of threads, as far as it was seen
  * @param peakRss highest resident memory during the run, less that of the replayed rows; 0 if unknown
  * @param p99Nanos quantile 0.99 of the time that batching held a row back
  * @param nativeRows rows that went into native operators, by their own count
@@ -28,6 +31,7 @@ record RunResult(
         long rowsOut,
         double seconds,
         long cpuNanos,
+        Map<CpuSplit.Group, Long> cpuSplit,
         long peakRss,
         long p99Nanos,
         long nativeRows,
@@ -44,6 +48,11 @@ record RunResult(
         return (double) cpuNanos / rowsIn;
     }
 
+    /** CPU of a group of threads per event, in nanoseconds. */
+    double cpuPerEvent(CpuSplit.Group group) {
+        return (double) cpuSplit.get(group) / rowsIn;
+    }
+
     void write(Path file) throws IOException {
         try (DataOutputStream out =
                 new DataOutputStream(new BufferedOutputStream(Files.newOutputStream(file)))) {
@@ -52,6 +61,9 @@ record RunResult(
             out.writeLong(rowsOut);
             out.writeDouble(seconds);
             out.writeLong(cpuNanos);
+            for (CpuSplit.Group group : CpuSplit.Group.values()) {
+                out.writeLong(cpuSplit.get(group));
+            }
             out.writeLong(peakRss);
             out.writeLong(p99Nanos);
             out.writeLong(nativeRows);
@@ -73,6 +85,7 @@ record RunResult(
                     in.readLong(),
                     in.readDouble(),
                     in.readLong(),
+                    readSplit(in),
                     in.readLong(),
                     in.readLong(),
                     in.readLong(),
@@ -81,5 +94,13 @@ record RunResult(
                     in.readBoolean() ? ChangelogDigest.read(in) : null,
                     null);
         }
+    }
+
+    private static Map<CpuSplit.Group, Long> readSplit(DataInputStream in) throws IOException {
+        Map<CpuSplit.Group, Long> split = new EnumMap<>(CpuSplit.Group.class);
+        for (CpuSplit.Group group : CpuSplit.Group.values()) {
+            split.put(group, in.readLong());
+        }
+        return split;
     }
 }

@@ -1,6 +1,7 @@
 package drey.nexmark.digest;
 
 import drey.nexmark.Probe;
+import drey.nexmark.digest.ChangelogDigest.Sameness;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.flink.api.connector.sink2.Sink;
 import org.apache.flink.api.connector.sink2.SinkWriter;
@@ -16,17 +17,20 @@ final class DigestSink implements Sink<RowData> {
 
     private final RowType type;
     private final int[] key;
+    private final Sameness sameness;
     private final boolean keyed;
     private final int record;
     private final String run;
 
     /**
+     * @param sameness what the digest is to be good for
      * @param keyed whether UPDATE_BEFORE is left out and the result must be tracked by key
      * @param record the bucket to record, or -1
      */
-    DigestSink(RowType type, int[] key, boolean keyed, int record, String run) {
+    DigestSink(RowType type, int[] key, Sameness sameness, boolean keyed, int record, String run) {
         this.type = type;
         this.key = key;
+        this.sameness = sameness;
         this.keyed = keyed;
         this.record = record;
         this.run = run;
@@ -44,13 +48,14 @@ final class DigestSink implements Sink<RowData> {
         private final int record;
         private final RowText text;
         private final Recording recording;
-        private final ChangelogDigest digest = new ChangelogDigest();
+        private final ChangelogDigest digest;
         private final Probe probe;
         private final AtomicLong received;
         private long count;
 
         Writer(DigestSink sink) {
             hasher = new RowHasher(sink.type, sink.key);
+            digest = new ChangelogDigest(sink.sameness);
             keyed = sink.keyed;
             record = sink.record;
             text = new RowText(sink.type);

@@ -1,5 +1,6 @@
 package drey.nexmark.digest;
 
+import drey.nexmark.digest.ChangelogDigest.Sameness;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -23,8 +24,9 @@ import org.apache.flink.types.RowKind;
  *   <li>{@code 'key'}: comma-separated columns that changes belong together by; none means the whole row.
  *   <li>{@code 'changelog'}: {@code no-update-before} (as the blackhole: the planner may leave UPDATE_BEFORE out) or {@code
  *       all}.
- *   <li>{@code 'keyed-result'}: tracks the last row of each key, so that the resulting table can be compared although
- *       UPDATE_BEFORE is left out. Needs a unique key. Costs a map entry per key.
+ *   <li>{@code 'same'}: {@code order}, {@code changes} or {@code result}: what of two changelogs can be compared.
+ *   <li>{@code 'keyed-result'}: for {@code result}, tracks the last row of each key, so that UPDATE_BEFORE can be left out.
+ *       Needs a unique key. Costs a map entry per key.
  *   <li>{@code 'record'}: a bucket whose changes are recorded.
  * </ul>
  */
@@ -34,6 +36,8 @@ public final class DigestTableFactory implements DynamicTableSinkFactory {
             ConfigOptions.key("key").stringType().defaultValue("");
     private static final ConfigOption<String> CHANGELOG =
             ConfigOptions.key("changelog").stringType().defaultValue("no-update-before");
+    private static final ConfigOption<Sameness> SAME =
+            ConfigOptions.key("same").enumType(Sameness.class).defaultValue(Sameness.ORDER);
     private static final ConfigOption<Boolean> KEYED_RESULT =
             ConfigOptions.key("keyed-result").booleanType().defaultValue(false);
     private static final ConfigOption<Integer> RECORD =
@@ -53,7 +57,7 @@ public final class DigestTableFactory implements DynamicTableSinkFactory {
 
     @Override
     public Set<ConfigOption<?>> optionalOptions() {
-        return Set.of(KEY, CHANGELOG, KEYED_RESULT, RECORD, RUN);
+        return Set.of(KEY, CHANGELOG, SAME, KEYED_RESULT, RECORD, RUN);
     }
 
     @Override
@@ -73,6 +77,7 @@ public final class DigestTableFactory implements DynamicTableSinkFactory {
                 new DigestSink(
                         type,
                         columns(options.get(KEY), type.getFieldNames()),
+                        options.get(SAME),
                         options.get(KEYED_RESULT) && !all,
                         options.get(RECORD),
                         options.get(RUN));

@@ -17,7 +17,7 @@ import org.apache.flink.table.types.logical.utils.LogicalTypeChecks;
 
 /**
  * Hashes rows by the values of their fields, whatever the form of the row: a row of one engine may be a BinaryRowData, the
- * same row of the other a Calc's output. Fields of a BinaryRowData are read in place, strings in sixteen-byte steps.
+ * same row of the other a Calc's output. Fields of a BinaryRowData are read in place, strings in long steps.
  * Little-endian machines only, as BinaryRowData is written in native order; all that Flink supports are.
  */
 public final class RowHasher implements Serializable {
@@ -45,7 +45,8 @@ public final class RowHasher implements Serializable {
     private final int[] types;
     private final int[] precisions;
     private final int[] scales;
-    private final boolean[] inKey;
+    private final long[] rowFactors;
+    private final long[] keyFactors;
     private final int nullBytes;
 
     private long rowHash;
@@ -60,14 +61,16 @@ public final class RowHasher implements Serializable {
         types = new int[arity];
         precisions = new int[arity];
         scales = new int[arity];
-        inKey = new boolean[arity];
+        rowFactors = new long[arity];
+        keyFactors = new long[arity];
         nullBytes = BinaryRowData.calculateBitSetWidthInBytes(arity);
         for (int i = 0; i < arity; i++) {
-            inKey[i] = key.length == 0;
+            rowFactors[i] = mix(K0 + i, K1 + 2 * i) | 1;
+            keyFactors[i] = key.length == 0 ? rowFactors[i] : 0;
             types[i] = code(type.getTypeAt(i), type.getFieldNames().get(i), i);
         }
         for (int column : key) {
-            inKey[column] = true;
+            keyFactors[column] = rowFactors[column];
         }
     }
 
@@ -111,10 +114,13 @@ public final class RowHasher implements Serializable {
         }
     }
 
-    /** Computes {@link #rowHash} and {@link #keyHash} of a row, whose kind plays no part. */
+    /**
+     * Computes {@link #rowHash} and {@link #keyHash} of a row, whose kind plays no part. The fields' hashes are added up,
+     * each times a factor of its own, so that the processor need not wait for one before it begins the next.
+     */
     public void hash(RowData row) {
-        long all = K0;
-        long key = K0;
+        long all = 0;
+        long key = 0;
         BinaryRowData binary = null;
         MemorySegment segment = null;
         if (row instanceof BinaryRowData) {
@@ -130,13 +136,11 @@ public final class RowHasher implements Serializable {
             } else {
                 field = field(row, i);
             }
-            all = mix(all ^ field, K1);
-            if (inKey[i]) {
-                key = mix(key ^ field, K1);
-            }
+            all += field * rowFactors[i];
+            key += field * keyFactors[i];
         }
-        rowHash = all;
-        keyHash = key;
+        rowHash = mix(all ^ K0, K1);
+        keyHash = mix(key ^ K0, K1);
     }
 
     public long rowHash() {
@@ -212,12 +216,22 @@ public final class RowHasher implements Serializable {
         return hashBytes(MemorySegmentFactory.wrap(bytes), 0, bytes.length);
     }
 
-    /** Sixteen bytes a step, the last step taking whatever is left; short ones are read without overrunning them. */
+    /** Thirty-two bytes a step in two lanes; the rest is read without overrunning it. */
     private static long hashBytes(MemorySegment segment, int offset, int length) {
         long hash = length ^ K0;
         int at = offset;
         int left = length;
-        while (left > 16) {
+        if (left > 32) {
+            long other = K1;
+            do {
+                hash = mix(segment.getLong(at) ^ K1, segment.getLong(at + 8) ^ hash);
+                other = mix(segment.getLong(at + 16) ^ K0, segment.getLong(at + 24) ^ other);
+                at += 32;
+                left -= 32;
+            } while (left > 32);
+            hash ^= other;
+        }
+        if (left > 16) {
             hash = mix(segment.getLong(at) ^ K1, segment.getLong(at + 8) ^ hash);
             at += 16;
             left -= 16;

@@ -49,6 +49,7 @@ final class NexmarkReader implements SourceReader<RowData, NexmarkSplit> {
     public InputStatus pollNext(ReaderOutput<RowData> output) {
         if (open.isEmpty()) {
             if (noMoreSplits) {
+                probe.sourceEnds();
                 return InputStatus.END_OF_INPUT;
             }
             if (available.isDone()) {

@@ -5,6 +5,7 @@ import static org.apache.flink.types.RowKind.INSERT;
 import static org.apache.flink.types.RowKind.UPDATE_AFTER;
 import static org.apache.flink.types.RowKind.UPDATE_BEFORE;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import drey.nexmark.digest.ChangelogDigest.Sameness;
 import java.io.ByteArrayInputStream;
@@ -12,7 +13,9 @@ import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.math.BigDecimal;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import org.apache.flink.table.api.DataTypes;
 import org.apache.flink.table.data.DecimalData;
 import org.apache.flink.table.data.GenericRowData;
@@ -42,28 +45,45 @@ class ChangelogDigestTest {
         return new Change(kind, key, value);
     }
 
-    private ChangelogDigest digest(boolean keyed, Change... changes) {
-        ChangelogDigest digest = new ChangelogDigest();
-        for (Change change : changes) {
-            hasher.hash(GenericRowData.of(change.key, StringData.fromString(change.value)));
-            if (keyed) {
-                digest.applyKeyed(change.kind, hasher.keyHash(), hasher.rowHash());
-            } else {
-                digest.apply(change.kind, hasher.keyHash(), hasher.rowHash());
+    /** The three digests of a changelog. */
+    private Map<Sameness, ChangelogDigest> digest(boolean keyed, Change... changes) {
+        Map<Sameness, ChangelogDigest> digests = new EnumMap<>(Sameness.class);
+        for (Sameness sameness : Sameness.values()) {
+            ChangelogDigest digest = new ChangelogDigest(sameness);
+            digests.put(sameness, digest);
+            for (Change change : changes) {
+                hasher.hash(GenericRowData.of(change.key, StringData.fromString(change.value)));
+                if (keyed) {
+                    digest.applyKeyed(change.kind, hasher.keyHash(), hasher.rowHash());
+                } else {
+                    digest.apply(change.kind, hasher.keyHash(), hasher.rowHash());
+                }
             }
         }
-        return digest;
+        return digests;
     }
 
     private static void assertSame(
-            ChangelogDigest a, ChangelogDigest b, boolean order, boolean changes, boolean result) {
-        assertThat(a.firstDifference(b, Sameness.ORDER) < 0).as("order").isEqualTo(order);
-        assertThat(a.firstDifference(b, Sameness.CHANGES) < 0).as("changes").isEqualTo(changes);
-        assertThat(a.firstDifference(b, Sameness.RESULT) < 0).as("result").isEqualTo(result);
-        assertThat(a.value(Sameness.ORDER) == b.value(Sameness.ORDER)).isEqualTo(order);
-        assertThat(a.value(Sameness.CHANGES) == b.value(Sameness.CHANGES)).isEqualTo(changes);
-        assertThat(a.value(Sameness.RESULT) == b.value(Sameness.RESULT)).isEqualTo(result);
-        assertThat(a.firstDifference(b, Sameness.NOTHING)).isEqualTo(-1);
+            Map<Sameness, ChangelogDigest> a,
+            Map<Sameness, ChangelogDigest> b,
+            boolean order,
+            boolean changes,
+            boolean result) {
+        Map<Sameness, Boolean> expected =
+                Map.of(
+                        Sameness.ORDER, order,
+                        Sameness.CHANGES, changes,
+                        Sameness.RESULT, result,
+                        Sameness.NOTHING, true);
+        expected.forEach(
+                (sameness, same) -> {
+                    int difference = a.get(sameness).firstDifference(b.get(sameness));
+                    assertThat(difference < 0).as("%s", sameness).isEqualTo(same);
+                    if (sameness != Sameness.NOTHING) {
+                        assertThat(a.get(sameness).value() == b.get(sameness).value())
+                                .isEqualTo(same);
+                    }
+                });
     }
 
     @Test
@@ -99,7 +119,7 @@ class ChangelogDigestTest {
 
     @Test
     void anotherValueAMissingAndADoubledRowAreSeenByAll() {
-        ChangelogDigest one = digest(false, c(INSERT, 1, "a"), c(INSERT, 2, "b"));
+        Map<Sameness, ChangelogDigest> one = digest(false, c(INSERT, 1, "a"), c(INSERT, 2, "b"));
         assertSame(one, digest(false, c(INSERT, 1, "a"), c(INSERT, 2, "c")), false, false, false);
         assertSame(one, digest(false, c(INSERT, 1, "a")), false, false, false);
         assertSame(
@@ -112,7 +132,7 @@ class ChangelogDigestTest {
 
     @Test
     void differentPathsToOneTableHaveTheSameResult() {
-        ChangelogDigest direct = digest(false, c(INSERT, 1, "b"));
+        Map<Sameness, ChangelogDigest> direct = digest(false, c(INSERT, 1, "b"));
         assertSame(
                 direct,
                 digest(
@@ -129,8 +149,8 @@ class ChangelogDigestTest {
 
     @Test
     void withoutUpdateBeforeTheLastRowOfAKeyIsTheResult() {
-        ChangelogDigest direct = digest(false, c(INSERT, 1, "b"));
-        ChangelogDigest upserts =
+        Map<Sameness, ChangelogDigest> direct = digest(false, c(INSERT, 1, "b"));
+        Map<Sameness, ChangelogDigest> upserts =
                 digest(
                         true,
                         c(INSERT, 1, "a"),
@@ -143,24 +163,37 @@ class ChangelogDigestTest {
 
     @Test
     void parallelSinksAddUp() {
-        ChangelogDigest whole = digest(false, c(INSERT, 1, "a"), c(DELETE, 2, "b"));
-        ChangelogDigest sum = digest(false, c(INSERT, 1, "a"));
-        sum.add(digest(false, c(DELETE, 2, "b")));
+        Map<Sameness, ChangelogDigest> whole = digest(false, c(INSERT, 1, "a"), c(DELETE, 2, "b"));
+        Map<Sameness, ChangelogDigest> sum = digest(false, c(INSERT, 1, "a"));
+        Map<Sameness, ChangelogDigest> other = digest(false, c(DELETE, 2, "b"));
+        sum.forEach((sameness, digest) -> digest.add(other.get(sameness)));
         assertSame(whole, sum, true, true, true);
-        assertThat(sum.rows()).isEqualTo(2);
-        assertThat(sum.rows(DELETE)).isEqualTo(1);
+        assertThat(sum.get(Sameness.ORDER).rows()).isEqualTo(2);
+        assertThat(sum.get(Sameness.ORDER).rows(DELETE)).isEqualTo(1);
     }
 
     @Test
     void survivesBeingWritten() throws Exception {
-        ChangelogDigest digest = digest(false, c(INSERT, 1, "a"), c(UPDATE_AFTER, 1, "b"));
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        digest.write(new DataOutputStream(bytes));
-        ChangelogDigest read =
-                ChangelogDigest.read(
-                        new DataInputStream(new ByteArrayInputStream(bytes.toByteArray())));
-        assertSame(digest, read, true, true, true);
-        assertThat(read.rows(UPDATE_AFTER)).isEqualTo(1);
+        for (ChangelogDigest digest :
+                digest(false, c(INSERT, 1, "a"), c(UPDATE_AFTER, 1, "b")).values()) {
+            ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+            digest.write(new DataOutputStream(bytes));
+            ChangelogDigest read =
+                    ChangelogDigest.read(
+                            new DataInputStream(new ByteArrayInputStream(bytes.toByteArray())));
+            assertThat(read.sameness()).isEqualTo(digest.sameness());
+            assertThat(read.firstDifference(digest)).isEqualTo(-1);
+            assertThat(read.value()).isEqualTo(digest.value());
+            assertThat(read.rows(UPDATE_AFTER)).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void digestsOfDifferentKindsAreNotCompared() {
+        ChangelogDigest order = new ChangelogDigest(Sameness.ORDER);
+        ChangelogDigest result = new ChangelogDigest(Sameness.RESULT);
+        assertThatThrownBy(() -> order.firstDifference(result))
+                .isInstanceOf(IllegalArgumentException.class);
     }
 
     @Test

@@ -89,3 +89,49 @@ func TestPushPollAllocatesNothing(t *testing.T) {
 		}
 	}
 }
+
+// FuzzRows: whatever a host says of its rows, as long as the buffers are as long as it says, they are taken as they are or
+// refused by name; reading what was taken never leaves them.
+func FuzzRows(f *testing.F) {
+	f.Add([]byte{0, 3}, []byte{0, 0, 0, 0, 24, 0, 0, 0, 48, 0, 0, 0}, 48, int64(0), int64(2))
+	f.Add([]byte{0, 4}, []byte{0, 0, 0, 0, 24, 0, 0, 0, 47, 0, 0, 0}, 48, int64(1), int64(1))
+	f.Fuzz(func(t *testing.T, kinds, offsets []byte, size int, offset, length int64) {
+		n := min(len(kinds), len(offsets)/4-1)
+		if n < 1 || size < 0 || size > 1<<16 {
+			return
+		}
+		rows := make([][]byte, n)
+		b := newHostBatch(make([]changelog.RowKind, n), rows...)
+		for i := range n {
+			b.kinds[i] = changelog.RowKind(kinds[i])
+		}
+		for i := range b.offsets {
+			v := int32(offsets[4*i]) | int32(offsets[4*i+1])<<8 | int32(offsets[4*i+2])<<16 | int32(offsets[4*i+3])<<24
+			if int(v) > size {
+				return // the format does not say how long the data is; the last offset is what must be right
+			}
+			b.offsets[i] = v
+		}
+		b.data = make([]byte, size)
+		b.buffers[5] = unsafe.Pointer(unsafe.SliceData(b.data))
+		b.root.offset, b.root.length = offset, length
+		var batch changelog.Batch
+		if err := readRows(&b.root, 24, &batch); err != nil {
+			if s := statusOf(err); s != 3 {
+				t.Fatalf("status %d: %v", s, err)
+			}
+			return
+		}
+		if int64(batch.Len()) != length || offset < 0 || offset+length > int64(n) {
+			t.Fatalf("%d rows of %d taken, offset %d", batch.Len(), n, offset)
+		}
+		for i := range batch.Len() {
+			if k := batch.Kinds[i]; k < 0 || k > 3 {
+				t.Fatalf("row %d has kind %d", i, k)
+			}
+			if len(batch.Row(i)) < 24 {
+				t.Fatalf("row %d has %d bytes", i, len(batch.Row(i)))
+			}
+		}
+	})
+}

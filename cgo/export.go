@@ -13,6 +13,9 @@ import (
 	"drey/native/changelog"
 )
 
+// viewRelease is the release of an array whose memory stays somebody else's: it marks the array released.
+var viewRelease = unsafe.Pointer(C.dreyReleaseView)
+
 // cMemory counts the bytes this package has from malloc: output buffers, export blocks, snapshot and restore buffers.
 var cMemory atomic.Int64
 
@@ -96,14 +99,13 @@ func (e *exporter) export(chunk *changelog.Chunk, out *arrowArray) {
 	}
 	b := e.blocks[e.used]
 	e.used++
-	release := unsafe.Pointer(C.dreyReleaseView)
 	n := int64(chunk.Len())
 	fill := func(a *arrowArray, buffers []unsafe.Pointer) {
 		a.length, a.nullCount, a.offset, a.nBuffers, a.nChildren = n, 0, 0, int64(len(buffers)), 0
 		setAddress(&a.buffers, unsafe.Pointer(&buffers[0]))
 		setAddress(&a.children, nil)
 		setAddress(&a.dictionary, nil)
-		setAddress(&a.release, release)
+		setAddress(&a.release, viewRelease)
 		setAddress(&a.privateData, nil)
 	}
 	for i := range b.children {

@@ -170,9 +170,14 @@ func (in *instance) close() {
 	in.operator.Close()
 }
 
-// release calls the array's release, unless the array was moved on.
+// release calls the array's release, unless the array was moved on. That of a batch whose memory stays the host's only
+// marks it, which is done here: the way to C and back costs as much as all the rest of an empty push.
 func release(array *arrowArray) {
-	if array != nil && array.release != nil {
+	switch {
+	case array == nil || array.release == nil:
+	case array.release == viewRelease:
+		setAddress(&array.release, nil)
+	default:
 		C.dreyRelease((*C.struct_ArrowArray)(unsafe.Pointer(array)))
 	}
 }

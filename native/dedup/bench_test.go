@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"drey/native"
 	"drey/native/binrow"
@@ -137,21 +138,21 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 
 func BenchmarkPush(b *testing.B) {
 	for _, test := range benchmarked {
-		for _, keys := range []int{1 << 10, 1 << 20} {
+		for _, keys := range []int{1 << 10, 1 << 17, 1 << 21} {
 			b.Run(fmt.Sprintf("op=%s/keys=%d/batch=1024", test.name, keys), func(b *testing.B) {
 				// One batch, written anew each time: the host has just written a batch when it comes, so it is in the cache.
 				o, budget, batches := bids(b, test.spec, keys, 1, 1024)
 				defer optest.CloseAndCheck(b, o, budget)
 				out := changelog.NewBuilder(changelog.BuilderOptions{})
-				batch, time, rng := batches[0], uint64(1<<40), rand.New(rand.NewPCG(2, 2))
+				batch, stamp, rng := batches[0], uint64(1<<40), rand.New(rand.NewPCG(2, 2))
 				rewrite := func() {
 					for i := range batch.Kinds {
-						time++
+						stamp++
 						row := batch.Row(i)
 						key := rng.Uint64N(uint64(keys))
 						binary.LittleEndian.PutUint64(row[8:], key%1000)
 						binary.LittleEndian.PutUint64(row[16:], key)
-						binary.LittleEndian.PutUint64(row[8+8*5:], time)
+						binary.LittleEndian.PutUint64(row[8+8*5:], stamp)
 					}
 				}
 				for range 3 * keys / 1024 {
@@ -160,13 +161,16 @@ func BenchmarkPush(b *testing.B) {
 				}
 				b.ReportAllocs()
 				b.ResetTimer()
+				var times []time.Duration
 				for b.Loop() {
 					b.StopTimer()
 					rewrite()
 					b.StartTimer()
+					start := time.Now()
 					pushAndDrop(b, o, batch, out)
+					times = append(times, time.Since(start))
 				}
-				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1024, "ns/row")
+				optest.ReportTimes(b, times, 1024)
 				if n := stat(o, "state.keys"); n > 0 {
 					b.ReportMetric(float64(budget.Used())/float64(n), "stateB/key")
 				}

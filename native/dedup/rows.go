@@ -64,6 +64,7 @@ type rowRule struct {
 	rows    rows
 	size    int // of a value
 	stampAt int
+	touched byte // keeps what touch reads from being optimized away
 
 	// The specification, at hand.
 	rowtime      bool
@@ -93,10 +94,40 @@ func newRowRule(o *Operator, budget *rowstate.Budget) *rowRule {
 
 func (r *rowRule) reserve(_ int, bytes int64) error { return r.rows.arena.Reserve(bytes) }
 
+// touchAtOnce is how many rows' memory is fetched together, and touchFrom is how much memory all rows take before that pays:
+// while they stay in the cache it costs 3 ns a row, behind it a retracting keep-last gains a third (op=rowtime-last-retract
+// at 2 M keys: 290 to 203 ns a row).
+const (
+	touchAtOnce = 64
+	touchFrom   = 4 << 20
+)
+
 func (r *rowRule) applyBatch(refs []rowstate.Ref, _ []bool, in *changelog.Batch, out *changelog.Builder) {
-	for i, ref := range refs {
-		r.apply(ref, false, in.Row(i), i, out)
+	cold := r.rows.arena.Stats().Held > touchFrom
+	for from := 0; from < len(refs); from += touchAtOnce {
+		part := refs[from:min(from+touchAtOnce, len(refs))]
+		if cold {
+			r.touch(part)
+		}
+		for i, ref := range part {
+			r.apply(ref, false, in.Row(from+i), from+i, out)
+		}
 	}
+}
+
+// touch reads from every cache line of the stored rows, so that the misses of many rows overlap; one after the other, each
+// copy to or from a row would wait for its own.
+func (r *rowRule) touch(refs []rowstate.Ref) {
+	sum := byte(0)
+	for _, ref := range refs {
+		if at, n := place(r.o.table.Value(ref)); at != 0 {
+			row := r.rows.arena.Bytes(at, n)
+			for i := 0; i < len(row); i += 64 {
+				sum += row[i]
+			}
+		}
+	}
+	r.touched = sum
 }
 
 func (r *rowRule) apply(ref rowstate.Ref, _ bool, row []byte, source int, out *changelog.Builder) {

@@ -1,0 +1,158 @@
+package topn_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"drey/native/changelog"
+	"drey/native/optest"
+	"drey/native/spec"
+	"drey/rowstate/invariants"
+)
+
+// rows like Nexmark's bids, written anew for every push.
+func rewrite(rng *rand.Rand, b *changelog.Batch, partitions, prices uint64) {
+	for i := range b.Kinds {
+		row := b.Row(i)
+		binary.LittleEndian.PutUint32(row[8+8*columnP:], uint32(rng.Uint64N(partitions)))
+		binary.LittleEndian.PutUint64(row[8+8*columnS:], rng.Uint64N(prices))
+	}
+}
+
+func bids(f *fixture, n int) *changelog.Batch {
+	var rows []string
+	for i := range n {
+		rows = append(rows, fmt.Sprintf(`+I 1 "%d" 1 "https://www.nexmark.com/item.htm" 7 "channel-1234"`, i%7))
+	}
+	return f.batch(rows...)
+}
+
+func (f *fixture) pushAndDrop(b *changelog.Batch) {
+	if err := f.op.Push(0, b, f.out); err != nil {
+		f.t.Fatal(err)
+	}
+	for {
+		if _, ok := f.out.Next(); !ok {
+			f.out.Recycle()
+			return
+		}
+	}
+}
+
+func TestSteadyStateAllocatesNothing(t *testing.T) {
+	if invariants.Enabled {
+		t.Skip("checks allocate")
+	}
+	for name, s := range strategies {
+		f := open(t, s, 0)
+		b := bids(f, 256)
+		rng := rand.New(rand.NewPCG(3, 3))
+		retract := s.Function == spec.RetractableTopN
+		round := func() {
+			for range 40 {
+				rewrite(rng, b, 500, 1000)
+				f.pushAndDrop(b)
+				if retract {
+					for i := range b.Kinds {
+						b.Kinds[i] = changelog.Delete
+					}
+					f.pushAndDrop(b)
+					for i := range b.Kinds {
+						b.Kinds[i] = changelog.Insert
+					}
+				}
+			}
+		}
+		for range 10 {
+			round()
+		}
+		if n := testing.AllocsPerRun(5, round); n > 1 {
+			t.Errorf("%s: %v allocations for %d rows", name, n, 40*256)
+		}
+		f.close()
+	}
+}
+
+func BenchmarkPush(b *testing.B) {
+	for _, test := range []struct {
+		name       string
+		spec       spec.Rank
+		partitions uint64
+	}{
+		{"op=append/top=10/number=true/partitions=100K", top(spec.AppendOnlyTopN, 1, 10, true), 100_000},
+		{"op=append/top=10/number=false/partitions=100K", top(spec.AppendOnlyTopN, 1, 10, false), 100_000},
+		{"op=top1/partitions=100K", top(spec.FastTop1, 1, 1, false), 100_000},
+		{"op=update/top=10/number=true/partitions=10K", top(spec.UpdatableTopN, 1, 10, true), 10_000},
+	} {
+		b.Run(test.name, func(b *testing.B) {
+			f := open(b, test.spec, 0)
+			defer f.close()
+			batch, rng := bids(f, 1024), rand.New(rand.NewPCG(1, 1))
+			for range 12 * test.partitions / 1024 {
+				rewrite(rng, batch, test.partitions, 1<<40)
+				f.pushAndDrop(batch)
+			}
+			b.ReportAllocs()
+			b.ResetTimer()
+			var times []time.Duration
+			for b.Loop() {
+				b.StopTimer()
+				rewrite(rng, batch, test.partitions, 1<<40)
+				b.StartTimer()
+				start := time.Now()
+				f.pushAndDrop(batch)
+				times = append(times, time.Since(start))
+			}
+			optest.ReportTimes(b, times, 1024)
+		})
+	}
+	// One partition, in which half of the rows come and half of those that are there go.
+	for _, size := range []int{10_000, 1_000_000} {
+		for _, number := range []bool{false, true} {
+			b.Run(fmt.Sprintf("op=retract/top=10/number=%v/partitions=1/rows=%d", number, size), func(b *testing.B) {
+				f := open(b, top(spec.RetractableTopN, 1, 10, number), 0)
+				defer f.close()
+				batch, rng := bids(f, 1024), rand.New(rand.NewPCG(1, 1))
+				there := make([]uint64, 0, size+512)
+				set := func(i int, kind changelog.RowKind, price uint64) {
+					batch.Kinds[i] = kind
+					row := batch.Row(i)
+					binary.LittleEndian.PutUint32(row[8+8*columnP:], 1)
+					binary.LittleEndian.PutUint64(row[8+8*columnS:], price)
+					copy(row[8+8*columnK:], "k\x00\x00\x00\x00\x00\x00\x81")
+				}
+				fill := func(i int) {
+					there = append(there, rng.Uint64N(1<<40))
+					set(i, changelog.Insert, there[len(there)-1])
+				}
+				for len(there) < size {
+					for i := range 1024 {
+						fill(i)
+					}
+					f.pushAndDrop(batch)
+				}
+				b.ReportAllocs()
+				b.ResetTimer()
+				var times []time.Duration
+				for b.Loop() {
+					b.StopTimer()
+					for i := 0; i < 1024; i += 2 {
+						at := rng.IntN(len(there))
+						set(i, changelog.Delete, there[at])
+						there[at] = there[len(there)-1]
+						there = there[:len(there)-1]
+						fill(i + 1)
+					}
+					b.StartTimer()
+					start := time.Now()
+					f.pushAndDrop(batch)
+					times = append(times, time.Since(start))
+				}
+				optest.ReportTimes(b, times, 1024)
+			})
+		}
+	}
+}

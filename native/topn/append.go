@@ -54,13 +54,13 @@ func (s *first) decodeNumber(p partition, n int64) error {
 
 func (s *first) close() {}
 
-// topOne is FastTop1Function. A partition's value is its row.
+// topOne is FastTop1Function. A partition's value is its row, and the edge.
 type topOne struct {
 	perRow
 	o *Operator
 }
 
-func (s *topOne) valueSize() int   { return 8 }
+func (s *topOne) valueSize() int   { return 8 + edgeBytes }
 func (s *topOne) insertOnly() bool { return false }
 
 func (s *topOne) reserve(rows int, bytes int64) error { return s.o.held.reserve(rows, bytes) }
@@ -68,10 +68,14 @@ func (s *topOne) reserve(rows int, bytes int64) error { return s.o.held.reserve(
 func (s *topOne) apply(p partition, _ changelog.RowKind, row []byte, source int, out *changelog.Builder) {
 	o, h := s.o, &s.o.held
 	o.sortKey = o.sortKeys.Append(o.sortKey[:0], row)
+	if beyond(p.value[8:], o.sortKey) {
+		return
+	}
 	old := element(binary.LittleEndian.Uint64(p.value))
 	if old != 0 && h.compare(o.sortKey, old) >= 0 {
 		return
 	}
+	setEdge(p.value[8:], o.sortKey)
 	e := h.add(o.sortKey, row)
 	binary.LittleEndian.PutUint64(p.value, uint64(e))
 	if old == 0 {
@@ -92,12 +96,13 @@ func (s *topOne) decodeRow(p partition, e element, _ []byte) error {
 		return errTwice
 	}
 	binary.LittleEndian.PutUint64(p.value, uint64(e))
+	setEdge(p.value[8:], s.o.sortKey)
 	return nil
 }
 
 func (s *topOne) close() {}
 
-// appendOnly is AppendOnlyTopNFunction. A partition's value is the set of its rows. Unlike stock, which keeps all rows of a
+// appendOnly is AppendOnlyTopNFunction. A partition's value is the set of its rows, and the edge. Unlike stock, which keeps all rows of a
 // group of equal sort keys that has some within the rank range, it keeps no row beyond the range: such a row can never
 // come back.
 type appendOnly struct {
@@ -105,7 +110,7 @@ type appendOnly struct {
 	o *Operator
 }
 
-func (s *appendOnly) valueSize() int   { return rowstate.SetSize }
+func (s *appendOnly) valueSize() int   { return rowstate.SetSize + edgeBytes }
 func (s *appendOnly) insertOnly() bool { return true }
 
 func (s *appendOnly) reserve(rows int, bytes int64) error { return s.o.held.reserve(rows, bytes) }
@@ -114,7 +119,8 @@ func (s *appendOnly) apply(p partition, _ changelog.RowKind, row []byte, source 
 	o, h := s.o, &s.o.held
 	set := rowstate.SetIn(p.value)
 	o.sortKey = o.sortKeys.Append(o.sortKey[:0], row)
-	if !h.accepts(set, o.sortKey, o.topN()) {
+	edge := p.value[rowstate.SetSize:]
+	if !h.accepts(set, edge, o.sortKey, o.topN()) {
 		return
 	}
 	e := h.add(o.sortKey, row)
@@ -136,12 +142,15 @@ func (s *appendOnly) apply(p partition, _ changelog.RowKind, row []byte, source 
 		}
 		out.Append(changelog.Insert, h.row(e), source)
 	}
+	h.sharpen(set, edge, o.topN())
 }
 
 func (s *appendOnly) encode(p partition, w *writer) { w.set(rowstate.SetIn(p.value)) }
 
 func (s *appendOnly) decodeRow(p partition, e element, _ []byte) error {
-	s.o.held.insert(rowstate.SetIn(p.value), e)
+	set := rowstate.SetIn(p.value)
+	s.o.held.insert(set, e)
+	s.o.held.sharpen(set, p.value[rowstate.SetSize:], s.o.topN())
 	return nil
 }
 

@@ -186,10 +186,51 @@ func (h *held) cascade(set *rowstate.OrderedSet, e element, rank, end int64, sou
 	h.out.emit(out, changelog.Insert, carry, rank, end, source)
 }
 
+// Most rows of a Top-N are no better than what is held. So that these cost no look at the rows held, a partition's value has
+// the first bytes of the worst one's sort key, from when new rows have to beat it: an edge. Its bits are inverted, because
+// the zeros of a fresh partition must let every row through.
+const edgeBytes = 16
+
+// beyond tells that a sort key is worse than an edge, which is to say that its row can be forgotten. If it isn't, more has
+// to be compared.
+func beyond(edge, sortKey []byte) bool {
+	a, b := prefix(sortKey)
+	first, second := ^binary.BigEndian.Uint64(edge), ^binary.BigEndian.Uint64(edge[8:])
+	return a > first || a == first && b > second
+}
+
+func setEdge(edge, sortKey []byte) {
+	a, b := prefix(sortKey)
+	binary.BigEndian.PutUint64(edge, ^a)
+	binary.BigEndian.PutUint64(edge[8:], ^b)
+}
+
+// prefix is the first 16 bytes of a sort key, as numbers; behind a shorter key come zeros.
+func prefix(sortKey []byte) (uint64, uint64) {
+	if len(sortKey) < edgeBytes {
+		var padded [edgeBytes]byte
+		copy(padded[:], sortKey)
+		return binary.BigEndian.Uint64(padded[:]), binary.BigEndian.Uint64(padded[8:])
+	}
+	return binary.BigEndian.Uint64(sortKey), binary.BigEndian.Uint64(sortKey[8:])
+}
+
 // accepts tells whether a row with that sort key would be held: there are less than n rows, or the last is worse.
-func (h *held) accepts(set *rowstate.OrderedSet, sortKey []byte, n int64) bool {
+func (h *held) accepts(set *rowstate.OrderedSet, edge, sortKey []byte, n int64) bool {
+	if beyond(edge, sortKey) {
+		return false
+	}
 	length := set.Len()
 	return int64(length) < n || length == 0 || h.compare(sortKey, h.order.At(set, length-1)) < 0
+}
+
+// sharpen sets the edge of a partition whose rows have changed.
+func (h *held) sharpen(set *rowstate.OrderedSet, edge []byte, n int64) {
+	if length := set.Len(); length > 0 && int64(length) >= n {
+		setEdge(edge, h.sortKey(h.order.At(set, length-1)))
+	} else {
+		clear(edge)
+	}
 }
 
 func (h *held) close() {

@@ -9,7 +9,7 @@ import (
 	"drey/rowstate"
 )
 
-// update is UpdatableTopNFunction. A partition's value is the set of its rows. A second table finds a row by partition key
+// update is UpdatableTopNFunction. A partition's value is the set of its rows, and the edge. A second table finds a row by partition key
 // and row key; a row's block knows its entry there.
 //
 // Which rows are held, beyond the rank range too, is visible in what becomes of their updates. So rows are dropped as
@@ -40,7 +40,7 @@ func newUpdate(o *Operator, rowKeys *binrow.Projector) *update {
 	return s
 }
 
-func (s *update) valueSize() int   { return rowstate.SetSize }
+func (s *update) valueSize() int   { return rowstate.SetSize + edgeBytes }
 func (s *update) insertOnly() bool { return false }
 
 func (s *update) reserve(rows int, bytes int64) error { return s.o.held.reserve(rows, bytes) }
@@ -95,7 +95,7 @@ func (s *update) own(owner rowstate.Ref, e element) {
 
 func (s *update) apply(p partition, _ changelog.RowKind, row []byte, source int, out *changelog.Builder) {
 	o, h := s.o, &s.o.held
-	set := rowstate.SetIn(p.value)
+	set, edge := rowstate.SetIn(p.value), p.value[rowstate.SetSize:]
 	o.sortKey = o.sortKeys.Append(o.sortKey[:0], row)
 	owner := s.refs[source]
 	old := element(binary.LittleEndian.Uint32(s.table.Value(owner)))
@@ -104,32 +104,35 @@ func (s *update) apply(p partition, _ changelog.RowKind, row []byte, source int,
 		s.changeNumbered(p, set, owner, old, row, source, out)
 	case old != 0:
 		s.change(set, owner, old, row, source, out)
-	case !h.accepts(set, o.sortKey, o.topN()):
+	case !h.accepts(set, edge, o.sortKey, o.topN()):
 		s.own(owner, 0)
+		return
 	default:
-		e := h.add(o.sortKey, row)
-		s.own(owner, e)
-		rank := h.insert(set, e)
-		if o.out.withNumber {
-			h.cascade(set, e, rank, p.end, source, out)
-			s.prune(set, p.end+1)
-			return
-		}
-		// The new row may be the one that goes, if it is beyond a variable range; stock tells of it all the same.
-		keep := h.row(e)
-		if int64(set.Len()) > p.end {
-			evicted := h.removeAt(set, int64(set.Len()))
-			out.Append(changelog.Delete, h.row(evicted), source)
-			if evicted == e {
-				out.Append(changelog.Insert, keep, source)
-			}
-			s.drop(evicted)
-			if evicted == e {
-				return
-			}
-		}
-		out.Append(changelog.Insert, keep, source)
+		s.insert(p, set, owner, row, source, out)
 	}
+	h.sharpen(set, edge, o.topN())
+}
+
+// insert adds a row whose key is not held.
+func (s *update) insert(p partition, set *rowstate.OrderedSet, owner rowstate.Ref, row []byte, source int, out *changelog.Builder) {
+	o, h := s.o, &s.o.held
+	e := h.add(o.sortKey, row)
+	s.own(owner, e)
+	rank := h.insert(set, e)
+	if o.out.withNumber {
+		h.cascade(set, e, rank, p.end, source, out)
+		s.prune(set, p.end+1)
+		return
+	}
+	if int64(set.Len()) <= p.end {
+		out.Append(changelog.Insert, h.row(e), source)
+		return
+	}
+	// The new row may be the one that goes, if it is beyond a variable range; stock tells of both all the same.
+	evicted := h.removeAt(set, int64(set.Len()))
+	out.Append(changelog.Delete, h.row(evicted), source)
+	out.Append(changelog.Insert, h.row(e), source)
+	s.drop(evicted)
 }
 
 // drop frees a row that is in no set any more.
@@ -262,7 +265,9 @@ func (s *update) decodeRow(p partition, e element, row []byte) error {
 		return errTwice
 	}
 	s.own(ref[0], e)
-	s.o.held.insert(rowstate.SetIn(p.value), e)
+	set := rowstate.SetIn(p.value)
+	s.o.held.insert(set, e)
+	s.o.held.sharpen(set, p.value[rowstate.SetSize:], s.o.topN())
 	return nil
 }
 

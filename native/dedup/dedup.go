@@ -117,7 +117,7 @@ func New(s *spec.Deduplicate, input logical.Row, groups op.KeyGroups, budget *ro
 		KeyWidth: projector.Width(), ValueSize: value, Purpose: purposeKeys,
 	})
 	if o.clock.ttl > 0 {
-		o.expiry = newExpiry(budget)
+		o.expiry = newExpiry(budget, o.clock.ttl)
 	}
 	return o, nil
 }

@@ -11,18 +11,25 @@ import (
 // queue is not sorted: behind a key that was restored, or went around, others may wait that expire earlier. But all times
 // in it lie within one TTL, hence a key is freed at the latest one TTL after it became invisible, and it is looked at about
 // once per TTL.
+//
+// A key takes 8 bytes. Times are kept in units of a millionth of the TTL, rounded up, as 32 bits that wrap around: what
+// matters is only how they lie to the present.
 type expiry struct {
 	arena *rowstate.Arena
 	ref   rowstate.Ref
-	ring  []byte // records {ref uint64, due int64}; their number is a power of two
+	ring  []byte // records {ref uint32, due uint32}; their number is a power of two
 	head  int    // record that comes out next
 	n     int
+	unit  int64 // milliseconds
 }
 
-const expiryRecord = 16
+const (
+	expiryRecord = 8
+	unitsPerTTL  = 1 << 20
+)
 
-func newExpiry(budget *rowstate.Budget) *expiry {
-	return &expiry{arena: rowstate.NewArena(budget, purposeExpiry)}
+func newExpiry(budget *rowstate.Budget, ttl int64) *expiry {
+	return &expiry{arena: rowstate.NewArena(budget, purposeExpiry), unit: max(1, ttl/unitsPerTTL)}
 }
 
 // reserve makes room for n keys in all.
@@ -56,8 +63,12 @@ func (e *expiry) record(i int) []byte {
 func (e *expiry) add(ref rowstate.Ref, due int64) {
 	r := e.record(e.n)
 	e.n++
-	binary.LittleEndian.PutUint64(r, uint64(ref))
-	putInt64(r[8:], due)
+	binary.LittleEndian.PutUint32(r, uint32(ref))
+	when := due / e.unit
+	if when*e.unit < due {
+		when++
+	}
+	binary.LittleEndian.PutUint32(r[4:], uint32(when))
 }
 
 // next takes the first key out if its time has come.
@@ -66,12 +77,13 @@ func (e *expiry) next(now int64) (rowstate.Ref, bool) {
 		return 0, false
 	}
 	r := e.record(0)
-	if getInt64(r[8:]) > now {
+	// No time lies more than a TTL ahead: what seems to is long past, state restored after a long time.
+	if ahead := int32(binary.LittleEndian.Uint32(r[4:]) - uint32(now/e.unit)); ahead > 0 && ahead <= 2*unitsPerTTL {
 		return 0, false
 	}
 	e.head = (e.head + 1) & (len(e.ring)/expiryRecord - 1)
 	e.n--
-	return rowstate.Ref(binary.LittleEndian.Uint64(r)), true
+	return rowstate.Ref(binary.LittleEndian.Uint32(r)), true
 }
 
 func (e *expiry) close() {

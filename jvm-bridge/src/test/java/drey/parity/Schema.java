@@ -89,6 +89,12 @@ final class Schema {
         type = new RowType(false, fields);
     }
 
+    Schema(RowType type, int[] keys, int rowtimeIndex) {
+        this.type = type;
+        this.keys = keys;
+        this.rowtimeIndex = rowtimeIndex;
+    }
+
     RowType type() {
         return type;
     }

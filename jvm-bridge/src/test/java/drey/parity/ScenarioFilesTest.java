@@ -1,0 +1,193 @@
+package drey.parity;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.apache.flink.api.java.tuple.Tuple2;
+import org.apache.flink.runtime.util.EnvironmentInformation;
+import org.apache.flink.state.rocksdb.EmbeddedRocksDBStateBackend;
+import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
+import org.apache.flink.table.data.RowData;
+import org.apache.flink.table.types.logical.LogicalType;
+import org.apache.flink.types.RowKind;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.stream.Stream;
+
+/**
+ * Holds the scenarios of the native tests against Flink: what a scenario says must come out of an event is what Flink's own
+ * operator emits. So the native tests, which need no JVM, test against Flink all the same.
+ *
+ * <p>With {@code -Ddrey.record=true} the scenarios named {@code recorded_*} are written anew: seeded random events, and
+ * what Flink makes of them.
+ */
+class ScenarioFilesTest {
+
+    private static final Path DIRECTORY =
+            Path.of(System.getProperty("basedir", "."), "../native/dedup/testdata").normalize();
+
+    @TestFactory
+    Stream<DynamicTest> everyScenarioIsFlinks() throws IOException {
+        List<Path> files;
+        try (Stream<Path> all = Files.list(DIRECTORY)) {
+            files =
+                    all.filter(p -> p.getFileName().toString().matches(".*_.*\\.txt"))
+                            .sorted()
+                            .toList();
+        }
+        assertThat(files).hasSizeGreaterThan(20);
+        return files.stream()
+                .map(
+                        path ->
+                                DynamicTest.dynamicTest(
+                                        path.getFileName().toString(), () -> verify(path)));
+    }
+
+    private static void verify(Path path) throws Exception {
+        ScenarioFile file = ScenarioFile.read(path);
+        boolean timers = file.deduplication().usesTimers();
+        List<List<String>> flink = play(file);
+        for (int i = 0; i < file.events.size(); i++) {
+            ScenarioFile.Event event = file.events.get(i);
+            List<String> written = new ArrayList<>();
+            for (String line : event.output()) {
+                // A row may be written in more than one way.
+                written.add(
+                        ScenarioFile.format(
+                                file.input,
+                                ScenarioFile.kind(line),
+                                ScenarioFile.parse(file.input, line)));
+            }
+            String what = "event " + i + ": " + event.text();
+            if (timers) {
+                // Timers of equal time fire in the order of Flink's heap.
+                assertThat(written).as(what).containsExactlyInAnyOrderElementsOf(flink.get(i));
+            } else {
+                assertThat(written).as(what).isEqualTo(flink.get(i));
+            }
+        }
+    }
+
+    /** What Flink's operator emits for each event. */
+    private static List<List<String>> play(ScenarioFile file) throws Exception {
+        Deduplication dedup = file.deduplication();
+        Schema schema = new Schema(file.input, file.keys(), file.rowtimeIndex());
+        Log log = new Log(schema);
+        List<List<String>> output = new ArrayList<>();
+        try (Harness h =
+                Harness.create(
+                        dedup.stock(schema),
+                        schema,
+                        log,
+                        dedup.heapDiffersFromRocks() ? new EmbeddedRocksDBStateBackend() : null,
+                        Harness.MEMORY,
+                        Harness.Subtask.ONLY)) {
+            h.setClock(0);
+            h.start(null);
+            long checkpoint = 0;
+            for (ScenarioFile.Event event : file.events) {
+                log.entries.clear();
+                String[] words = event.text().split(" ", 2);
+                switch (words[0]) {
+                    case "now" -> h.setClock(Long.parseLong(words[1]));
+                    case "watermark" -> h.processWatermark(Long.parseLong(words[1]));
+                    case "flush" -> h.prepareSnapshotPreBarrier(++checkpoint);
+                    default -> {
+                        RowData row = ScenarioFile.parse(file.input, event.text());
+                        row.setRowKind(ScenarioFile.kind(event.text()));
+                        h.processElement(new StreamRecord<>(schema.binary(row)));
+                    }
+                }
+                List<String> rows = new ArrayList<>();
+                for (Log.Entry e : log.entries) {
+                    if (e.row() != null) {
+                        rows.add(ScenarioFile.format(file.input, e.kind(), e.row()));
+                    }
+                }
+                output.add(rows);
+            }
+        }
+        return output;
+    }
+
+    @Test
+    @EnabledIfSystemProperty(named = "drey.record", matches = "true")
+    void record() throws Exception {
+        List<Deduplication> variants = new ArrayList<>(Deduplication.all(0));
+        variants.addAll(Deduplication.all(40));
+        // What neither the number nor the flags of the rows tell apart is played once.
+        variants.removeIf(d -> d.miniBatch() > 7 || d.generateUpdateBefore() != d.generateInsert());
+        for (Deduplication dedup : variants) {
+            SplittableRandom rng = new SplittableRandom(dedup.hashCode());
+            Tuple2<Schema, ScenarioFile> generated = generate(dedup, rng);
+            ScenarioFile file = generated.f1;
+            List<List<String>> output = play(file);
+            for (int i = 0; i < output.size(); i++) {
+                file.events.get(i).output().addAll(output.get(i));
+            }
+            file.write(DIRECTORY.resolve("recorded_" + name(dedup) + ".txt"));
+        }
+    }
+
+    private static Tuple2<Schema, ScenarioFile> generate(Deduplication dedup, SplittableRandom rng)
+            throws IOException {
+        List<LogicalType> keyTypes = new ArrayList<>();
+        for (int i = rng.nextInt(3); i >= 0; i--) {
+            keyTypes.add(Schema.KEY_TYPES.get(rng.nextInt(Schema.KEY_TYPES.size())));
+        }
+        Schema schema = new Schema(keyTypes);
+        Scenario scenario =
+                Scenario.random(
+                        schema,
+                        new Scenario.Options(60, 5, dedup.ttl() > 0, 0, false),
+                        rng,
+                        dedup.ttl());
+        ScenarioFile file = new ScenarioFile();
+        file.spec = dedup.spec(schema);
+        file.input = schema.type();
+        file.header.add(
+                "# Recorded from Flink "
+                        + EnvironmentInformation.getVersion()
+                        + ", -Ddrey.record=true in ScenarioFilesTest. Not to be edited.");
+        file.header.add("spec " + file.spec);
+        file.header.add("input " + ScenarioFile.fields(schema.type()));
+        if (dedup.usesTimers()) {
+            file.header.add("whole");
+        }
+        file.header.add("");
+        for (Scenario.Step step : scenario.steps) {
+            String text = null;
+            if (step instanceof Scenario.Row r) {
+                text = ScenarioFile.format(schema.type(), RowKind.INSERT, r.row());
+            } else if (step instanceof Scenario.WatermarkStep w) {
+                text = "watermark " + w.timestamp();
+            } else if (step instanceof Scenario.Clock c) {
+                text = "now " + c.millis();
+            } else if (step instanceof Scenario.Checkpoint && dedup.miniBatch() > 0) {
+                text = "flush";
+            }
+            if (text != null) {
+                file.events.add(new ScenarioFile.Event(text, new ArrayList<>()));
+            }
+        }
+        return Tuple2.of(schema, file);
+    }
+
+    private static String name(Deduplication d) {
+        return (d.miniBatch() > 0 ? "mini_batch_" : "")
+                + (d.rowtime() ? "rowtime" : "proctime")
+                + (d.keepLast() ? "_last" : "_first")
+                + (d.outputInsertOnly() ? "_insert_only" : "")
+                + (d.generateUpdateBefore() ? "" : "_upsert")
+                + (d.compactChanges() ? "_compact" : "")
+                + (d.ttl() > 0 ? "_ttl" : "");
+    }
+}

@@ -21,7 +21,7 @@ EXPORT := $(wildcard cgo/libdrey.map)
         tidy-check generate-check fuzz hooks clean
 
 help: ## list the targets
-	@awk -F':.*## ' '/^[a-z-]+::?.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+::?.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 need-%:
 	@.ci/need $*

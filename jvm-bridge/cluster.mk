@@ -7,5 +7,7 @@ SUBMISSIONS ?= 200
 test-cluster: lib need-mvn ## the cluster tests alone: kill -9, savepoint, repeated submission
 	@$(CLUSTER_MVN)
 
-soak:: lib need-mvn ## long runs: SUBMISSIONS=200 jobs in the same TaskManagers
+soak:: soak-signals ## long runs: signal stress, then SUBMISSIONS=200 jobs in the same TaskManagers
+
+soak:: lib need-mvn
 	@$(CLUSTER_MVN) -Dit.test='KeepLastClusterIT#jobsComeAndGo' -Dsubmissions=$(SUBMISSIONS)

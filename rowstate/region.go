@@ -123,12 +123,12 @@ func stepFor(need int64) int64 {
 	return (need + step - 1) &^ (step - 1)
 }
 
-// aheadOf is how far ahead a region of that size is mapped: a thirty-second, from one to four huge pages.
+// aheadOf is how far ahead a region of that size is mapped: a thirty-second of it, in huge pages, from 16 MiB on.
 func aheadOf(size int64) int64 {
-	if size <= hugeSize {
+	if size < 8*hugeSize {
 		return 0
 	}
-	return min(max(size/32&^(hugeSize-1), hugeSize), 4*hugeSize)
+	return min((size/32+hugeSize-1)&^(hugeSize-1), 4*hugeSize)
 }
 
 // populate has the kernel hand out the pages ahead of their use, beside the caller: zeroing a huge page takes a good part of

@@ -334,10 +334,10 @@ func (s *segments) chain(n uint32) uint32 {
 }
 
 // reserve makes room for the segments that rows more entries can need. At the worst moment, when all segments fill up
-// together, one row in sixty finds its segment full; for one in sixteen there is room. Hashes without entropy, which split
+// together, one row in sixty finds its segment full; for one in thirty-two there is room. Hashes without entropy, which split
 // in vain, are chained after a few attempts.
 func (s *segments) reserve(rows int) error {
-	most := s.used + uint32(min(rows, rows/16+8, int(s.used)+rows/256+1))
+	most := s.used + uint32(min(rows, rows/32+8, int(s.used)+rows/256+1))
 	if err := s.segs.grow(int64(most) * segmentSize); err != nil {
 		return err
 	}

@@ -5,7 +5,7 @@
 //	state cell NAME WIDTH ENTRIES           one subject, in this process
 //	state micro                             what is measured of our side alone
 //
-// Every subject runs in a process of its own. Times are CPU time of the process, the fastest of several rounds.
+// Every subject runs in a process of its own. Times are CPU time of the process, the fastest of several rounds for each batch.
 package main
 
 import (

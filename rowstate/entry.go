@@ -210,6 +210,15 @@ func (t *Table) unmark(r Ref) {
 	*(*uint64)(unsafe.Add(t.liveBits.base, slot>>6<<3)) &^= 1 << (slot & 63)
 }
 
+// isLive tells whether there is an entry at r, which must have been one since the last insertion.
+func (t *Table) isLive(r Ref) bool {
+	if t.width == 0 {
+		return load(t.entry(r), 0)>>simd.TagShift != 0
+	}
+	slot := t.slotOf(r)
+	return load(t.liveBits.base, uintptr(slot>>6<<3))>>(slot&63)&1 != 0
+}
+
 // reserve makes room for n more bytes of entries, and for what is known of them.
 func (t *Table) reserve(n int64) error {
 	end := t.arena.end

@@ -37,7 +37,7 @@ GLOBL keymask<>(SB), RODATA|NOPTR, $128
 	ORQ  T, A
 
 // Registers of both kernels: R9 = entries, R10 = refs, R11 = slow list, R12 = segments, R13 = the row's key, R14 = width,
-// R15 = rows done, Y7 and Y8 = masks of the key's first and second 32 bytes, X5 = ones, X6 = zeros.
+// R15 = rows done, Y7 and Y8 = masks of the key's first and second 32 bytes, X5 = ones, X1 = the row's tag 16 times.
 
 // SAME compares the key with that of the entry BX (a ref) and sets ZF if they are equal; WIDE does so for 33..64 bytes.
 #define SAME \
@@ -58,7 +58,7 @@ GLOBL keymask<>(SB), RODATA|NOPTR, $128
 #define SLOW \
 	MOVL R15, (R11); \
 	ADDQ $4, R11; \
-	MOVL $1, (R10)
+	MOVL $1, (R10)(R15*4)
 
 // CHASE goes on to the next chunk that entries with this tag go to from a full one, 2*tag+1 on, modulo 64, and sets DX and
 // ZF as for the first. Few entries are farther away: those rows go to the slow list.
@@ -96,23 +96,19 @@ TEXT ·findAVX2(SB), NOSPLIT, $0-16
 	VMOVDQU (BX), Y7
 	VMOVDQU 32(BX), Y8
 	VMOVDQU one<>(SB), X5
-	VPXOR X6, X6, X6
 	XORQ R15, R15
 	CMPQ R14, $32
 	JA   wnext
 
 next:
 	MOVQ (SI)(R15*8), AX
-	MOVQ AX, DX
+	VPBROADCASTB 7(SI)(R15*8), X1
 	HOME(AX, BX)
 	ADDQ R12, AX
-	SHRQ $56, DX
-	VMOVD DX, X1
-	VPSHUFB X6, X1, X1
 	VPMAXUB X5, X1, X1
 	VPCMPEQB (AX), X1, X2
 	VPMOVMSKB X2, DX
-	ANDL $0xFFF, DX
+	TESTL $0xFFF, DX
 	JZ   none
 
 try:
@@ -120,11 +116,10 @@ try:
 	MOVL 16(AX)(BX*4), BX
 	SAME
 	JNZ  other
-	MOVL BX, (R10)
+	MOVL BX, (R10)(R15*4)
 
 step:
 	ADDQ R14, R13
-	ADDQ $4, R10
 	INCQ R15
 	CMPQ R15, CX
 	JB   next
@@ -133,6 +128,7 @@ step:
 other:
 	LEAL -1(DX), BX
 	ANDL BX, DX
+	TESTL $0xFFF, DX
 	JNZ  try
 
 none:
@@ -140,7 +136,7 @@ none:
 	JNE  chase
 
 absent:
-	MOVL $0, (R10)
+	MOVL $0, (R10)(R15*4)
 	JMP  step
 
 chase:
@@ -152,7 +148,7 @@ try2:
 	MOVL 16(AX)(BX*4), BX
 	SAME
 	JNZ  other2
-	MOVL BX, (R10)
+	MOVL BX, (R10)(R15*4)
 	JMP  step
 
 other2:
@@ -170,16 +166,13 @@ unsure:
 
 wnext:
 	MOVQ (SI)(R15*8), AX
-	MOVQ AX, DX
+	VPBROADCASTB 7(SI)(R15*8), X1
 	HOME(AX, BX)
 	ADDQ R12, AX
-	SHRQ $56, DX
-	VMOVD DX, X1
-	VPSHUFB X6, X1, X1
 	VPMAXUB X5, X1, X1
 	VPCMPEQB (AX), X1, X2
 	VPMOVMSKB X2, DX
-	ANDL $0xFFF, DX
+	TESTL $0xFFF, DX
 	JZ   wnone
 
 wtry:
@@ -187,11 +180,10 @@ wtry:
 	MOVL 16(AX)(BX*4), BX
 	WIDE
 	JNZ  wother
-	MOVL BX, (R10)
+	MOVL BX, (R10)(R15*4)
 
 wstep:
 	ADDQ R14, R13
-	ADDQ $4, R10
 	INCQ R15
 	CMPQ R15, CX
 	JB   wnext
@@ -200,6 +192,7 @@ wstep:
 wother:
 	LEAL -1(DX), BX
 	ANDL BX, DX
+	TESTL $0xFFF, DX
 	JNZ  wtry
 
 wnone:
@@ -207,7 +200,7 @@ wnone:
 	JNE  wchase
 
 wabsent:
-	MOVL $0, (R10)
+	MOVL $0, (R10)(R15*4)
 	JMP  wstep
 
 wchase:
@@ -219,7 +212,7 @@ wtry2:
 	MOVL 16(AX)(BX*4), BX
 	WIDE
 	JNZ  wother2
-	MOVL BX, (R10)
+	MOVL BX, (R10)(R15*4)
 	JMP  wstep
 
 wother2:

@@ -97,7 +97,7 @@ var benchmarked = []struct {
 }
 
 func TestSteadyStateAllocatesNothing(t *testing.T) {
-	if invariants.Enabled {
+	if invariants.Enabled || optest.Race {
 		t.Skip("checks allocate")
 	}
 	for _, test := range benchmarked {

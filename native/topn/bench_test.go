@@ -43,7 +43,7 @@ func (f *fixture) pushAndDrop(b *changelog.Batch) {
 }
 
 func TestSteadyStateAllocatesNothing(t *testing.T) {
-	if invariants.Enabled {
+	if invariants.Enabled || optest.Race {
 		t.Skip("checks allocate")
 	}
 	for name, s := range strategies {

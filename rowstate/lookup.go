@@ -85,30 +85,44 @@ func (t *Table) findSlow(h uint64, k unsafe.Pointer, w uintptr) Ref {
 	return 0
 }
 
-// insert adds a key that the probe did not find; it may have been inserted since, by a row before.
-func (t *Table) insert(h uint64, key []byte) (r Ref, fresh bool) {
-	h = normal(h)
-	k, w := unsafe.Pointer(unsafe.SliceData(key)), uintptr(len(key))
-	s := t.segments.of(h)
-	c := t.segments.chunk(s, h>>simd.ChunkShift)
-	tag := h >> simd.TagShift
-	if count := t.segments.count(s); c.overflow == 0 && *count < segmentLimit && !c.has(tag) {
-		if slot := c.empty(); slot >= 0 {
-			r = t.newEntry(h, k, w)
-			c.tags[slot], c.refs[slot] = byte(tag), uint32(r)
-			*count++
-			t.len++
-			return r, true
+// insertAbsent inserts the keys of a sub-batch that were not found, in row order. A key may be among them twice: keys that
+// were inserted leave a bit, and only one whose bit is set is looked up again.
+func (t *Table) insertAbsent(keys *Rows, first int, hashes []uint64, refs []Ref, fresh []bool) {
+	var seen [64]uint64
+	for i, r := range refs {
+		if fresh[i] = r == 0; r != 0 {
+			continue
 		}
+		h := normal(hashes[i])
+		key := keys.Row(first + i)
+		k, w := unsafe.Pointer(unsafe.SliceData(key)), uintptr(len(key))
+		word, bit := &seen[h>>simd.ChunkShift&63], uint64(1)<<(h>>simd.DirShift&63)
+		if *word&bit != 0 {
+			if refs[i] = t.findSlow(h, k, w); refs[i] != 0 {
+				fresh[i] = false
+				continue
+			}
+		}
+		*word |= bit
+		refs[i] = t.insert(h, k, w)
 	}
-	if r = t.findSlow(h, k, w); r != 0 {
-		return r, false
+}
+
+// insert adds an entry whose key is not there.
+func (t *Table) insert(h uint64, k unsafe.Pointer, w uintptr) Ref {
+	s := t.segments.of(h)
+	if *t.segments.count(s) >= segmentLimit {
+		s = t.segments.room(h)
+		t.sync()
 	}
-	s = t.segments.room(h)
-	t.sync()
-	r = t.newEntry(h, k, w)
-	t.segments.place(s, h, r)
+	r := t.newEntry(h, k, w)
+	c := t.segments.chunk(s, h>>simd.ChunkShift)
+	if slot := c.empty(); slot >= 0 {
+		c.tags[slot], c.refs[slot] = byte(h>>simd.TagShift), uint32(r)
+	} else {
+		t.segments.place(s, h, r)
+	}
 	*t.segments.count(s)++
 	t.len++
-	return r, true
+	return r
 }

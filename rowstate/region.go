@@ -155,17 +155,18 @@ func (r *region) close() {
 }
 
 const (
-	recycled = 128 << 10 // the largest region that is recycled
-	idleMost = 64
+	recycled = 8 << 20  // the largest region that is recycled
+	idleMost = 16 << 20 // bytes kept at most
 )
 
-// idle keeps a few closed small regions, zeroed, for the next small table: mapping, faulting in and unmapping its pages costs
-// more than all else about it. At most 8 MiB are kept, which no budget counts.
+// idle keeps closed regions, zeroed, for the next table: mapping, faulting in and unmapping its pages costs a small table
+// more than all else about it. No budget counts them.
 var idle idleRegions
 
 type idleRegions struct {
 	mu      sync.Mutex
 	regions []*region
+	bytes   int64
 }
 
 func (i *idleRegions) take(reserved int64) *region {
@@ -174,21 +175,23 @@ func (i *idleRegions) take(reserved int64) *region {
 	for at := len(i.regions) - 1; at >= 0; at-- {
 		if r := i.regions[at]; r.reserved == reserved {
 			i.regions = append(i.regions[:at], i.regions[at+1:]...)
+			i.bytes -= r.ready
 			return r
 		}
 	}
 	return nil
 }
 
-// put takes over a region of which the first usable bytes were in use.
+// put takes over a closed region, if there is room.
 func (i *idleRegions) put(r *region) bool {
-	clear(r.bytes(0, r.usable))
-	r.usable, r.taken, r.budget = 0, 0, nil
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if len(i.regions) >= idleMost {
+	if i.bytes+r.ready > idleMost {
 		return false
 	}
+	clear(r.bytes(0, r.usable))
+	r.usable, r.taken, r.budget = 0, 0, nil
 	i.regions = append(i.regions, r)
+	i.bytes += r.ready
 	return true
 }

@@ -193,12 +193,7 @@ func (t *Table) FindOrInsert(keys *Rows, hashes []uint64, refs []Ref, fresh []bo
 	for from := 0; from < n; from += subBatch {
 		to := min(n, from+subBatch)
 		t.find(keys, from, hashes[from:to:to], refs[from:to:to])
-		for i := from; i < to; i++ {
-			fresh[i] = refs[i] == 0
-			if fresh[i] {
-				refs[i], fresh[i] = t.insert(hashes[i], keys.Row(i))
-			}
-		}
+		t.insertAbsent(keys, from, hashes[from:to:to], refs[from:to:to], fresh[from:to:to])
 	}
 	if invariants.Enabled {
 		t.checkInvariants()

@@ -90,7 +90,7 @@ final class FlinkSuite {
 
     /** Restore tests and plan tests want the resources of the planner's test jar as files. */
     private void extractResources(List<String> classPath) throws IOException {
-        Path resources = out.resolve("work").resolve(Fork.RESOURCES);
+        Path resources = out.resolve("work").resolve(Fork.CLASSES);
         Path done = out.resolve("work/.extracted");
         if (Files.exists(done)) {
             return;
@@ -119,6 +119,10 @@ final class FlinkSuite {
                 }
             }
         }
+        Path sources = out.resolve("work").resolve(Fork.RESOURCES);
+        Files.createDirectories(sources.getParent());
+        Files.deleteIfExists(sources);
+        Files.createSymbolicLink(sources, resources);
         Files.createFile(done);
     }
 

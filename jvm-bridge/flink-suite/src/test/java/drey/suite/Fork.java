@@ -16,8 +16,11 @@ import java.util.concurrent.TimeUnit;
  * <p>Without means without: the stock side of a comparison has no Drey class to load.
  */
 final class Fork {
-    /** Where the working folder holds the resources of Flink's tests, as in Flink's own build. */
+    /** Where tests look for resources as files. A link to {@link #CLASSES}. */
     static final String RESOURCES = "src/test/resources";
+
+    /** On the class path. Some tests find {@link #RESOURCES} by taking this away from the place of a class. */
+    static final String CLASSES = "target/test-classes";
 
     /** Stands for all tests of a class that none could be told from. */
     static final String WHOLE_CLASS = "(class)";
@@ -171,7 +174,7 @@ final class Fork {
         // Plan tests look for their expected plans as files: the unpacked ones have to be found
         // before those in the jar.
         List<String> entries = new ArrayList<>(drey ? classPath : stockClassPath());
-        entries.add(0, work.resolve(RESOURCES).toString());
+        entries.add(0, work.resolve(CLASSES).toString());
         command.add(String.join(File.pathSeparator, entries));
         command.add(ForkMain.class.getName());
         command.add(results.toString());

@@ -213,6 +213,7 @@ final class NativeLifecycle implements AutoCloseable {
     public void close() {
         try {
             if (handle != 0) {
+                lastMetrics();
                 long closing = handle;
                 handle = 0;
                 executions.addLatency(latency);
@@ -541,6 +542,20 @@ final class NativeLifecycle implements AutoCloseable {
     private void changed(long nowNanos) {
         if (metrics.changed(nowNanos)) {
             refreshMetrics();
+        }
+    }
+
+    /** Whoever reads metrics after the end sees the last numbers. */
+    private void lastMetrics() {
+        if (metrics == null) {
+            return;
+        }
+        try {
+            refreshMetrics();
+        } catch (NativeException e) {
+            // A handle that has failed tells nothing any more; its failure was reported when it
+            // happened.
+            metrics.giveUp();
         }
     }
 

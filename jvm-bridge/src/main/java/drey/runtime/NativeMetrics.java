@@ -9,6 +9,7 @@ import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.ObjectMap
 
 import java.util.Iterator;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 
@@ -16,12 +17,15 @@ import java.util.function.Supplier;
  * The native operator's statistics as Flink metrics. The library may be asked on the task thread only, so what other
  * threads read is a copy, at most {@link #MAX_AGE_NANOS} older than the last batch; on the task thread it is exact.
  *
- * <p>Names with a dot are ours and appear below {@code drey}; names without are those of Flink's own operators and appear
- * where Flink's would, those starting with {@code num} as counters.
+ * <p>What Flink's own operators report appears under their names and in their kind, everything else below {@code drey}.
  */
 final class NativeMetrics {
 
     private static final long MAX_AGE_NANOS = 1_000_000_000L;
+
+    /** Counters of Flink's deduplicate, window and OVER operators, and of its Top-N. */
+    private static final Set<String> FLINKS_COUNTERS =
+            Set.of("numLateRecordsDropped", "topn.invalidTopSize");
 
     private final ObjectMapper mapper = new ObjectMapper();
     private final Map<String, Long> values = new ConcurrentHashMap<>();
@@ -36,14 +40,21 @@ final class NativeMetrics {
         refresh();
         MetricGroup ours = group.addGroup("drey");
         for (String name : values.keySet()) {
-            if (name.indexOf('.') >= 0) {
-                ours.gauge(name, (Gauge<Long>) () -> get(name));
-            } else if (name.startsWith("num")) {
+            if (FLINKS_COUNTERS.contains(name)) {
                 group.counter(name, new NativeCounter(name));
+            } else if (name.equals("bundleSize")) {
+                group.gauge(name, (Gauge<Integer>) () -> (int) get(name));
+                group.gauge("bundleRatio", (Gauge<Double>) this::bundleRatio);
             } else {
-                group.gauge(name, (Gauge<Long>) () -> get(name));
+                ours.gauge(name, (Gauge<Long>) () -> get(name));
             }
         }
+    }
+
+    /** As AbstractMapBundleOperator has it. */
+    private double bundleRatio() {
+        long keys = get("bundleKeys");
+        return keys == 0 ? 0.0 : 1.0 * get("bundleSize") / keys;
     }
 
     /** Tells that the native side has done something; says whether it is time to {@link #refresh()}. */
@@ -55,6 +66,11 @@ final class NativeMetrics {
     /** Whether there is something to be fetched that {@link #changed} left for later. */
     boolean stale() {
         return stale;
+    }
+
+    /** Stays with the numbers of the last refresh. */
+    void giveUp() {
+        stale = false;
     }
 
     void refresh() {

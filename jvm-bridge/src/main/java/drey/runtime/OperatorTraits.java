@@ -31,7 +31,15 @@ record OperatorTraits(
                     List.of(
                             "deduplicate-state",
                             "waiting-to-emit-on-timer",
-                            "already-emitted-state-boolean"));
+                            "already-emitted-state-boolean"),
+                    "rank",
+                    List.of(
+                            "data-state-with-append",
+                            "Top1-Rank-State",
+                            "counterState",
+                            "data-state-with-update",
+                            "data-state",
+                            "rankEnd"));
 
     static OperatorTraits of(String spec) {
         JsonNode json;
@@ -52,6 +60,10 @@ record OperatorTraits(
                             json.path("outputInsertOnly").asBoolean()
                                     ? json.path("rowtimeIndex").asInt(-1)
                                     : -1);
+            // All its functions run on KeyedProcessOperator.
+            case "rank" ->
+                    new OperatorTraits(
+                            operator, json.path("stateTtlMillis").asLong() > 0, false, true, -1);
             default ->
                     throw new IllegalArgumentException(
                             "no native operator is called '" + operator + "'");

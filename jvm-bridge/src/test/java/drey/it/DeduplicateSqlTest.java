@@ -123,11 +123,13 @@ class DeduplicateSqlTest {
 
     /** The job fails after two checkpoints and recovers from the last one; no row is lost, none comes twice. */
     @ParameterizedTest
-    @MethodSource("parallelisms")
-    void failure(int parallelism) throws Exception {
+    @MethodSource("recoveries")
+    void failure(int parallelism, String backend, boolean unaligned) throws Exception {
         SqlJob job =
                 new SqlJob("failure", Query.ROWTIME_LAST.sql)
                         .parallelism(parallelism)
+                        .set("state.backend.type", backend)
+                        .set("execution.checkpointing.unaligned.enabled", String.valueOf(unaligned))
                         .failAfterCheckpoints(2);
         Events.SLOW_FROM.set(10_000);
         ChangelogCollector.forget(job.name);
@@ -141,8 +143,11 @@ class DeduplicateSqlTest {
         assertThat(actual).isEqualTo(expected(Query.ROWTIME_LAST));
     }
 
-    static Stream<Integer> parallelisms() {
-        return Stream.of(1, 3);
+    static Stream<Arguments> recoveries() {
+        return Stream.of(
+                Arguments.of(1, "hashmap", false),
+                Arguments.of(3, "hashmap", true),
+                Arguments.of(3, "rocksdb", false));
     }
 
     /** Savepoints in between, at another parallelism each time. */

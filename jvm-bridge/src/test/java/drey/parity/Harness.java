@@ -26,6 +26,7 @@ final class Harness extends OneInputStreamOperatorTestHarness<RowData, RowData> 
     }
 
     private final MockEnvironment environment;
+    private Metrics metrics;
 
     private Harness(OneInputStreamOperator<RowData, RowData> operator, MockEnvironment environment)
             throws Exception {
@@ -66,6 +67,7 @@ final class Harness extends OneInputStreamOperatorTestHarness<RowData, RowData> 
             Subtask subtask,
             boolean objectReuse)
             throws Exception {
+        Metrics metrics = new Metrics();
         MockEnvironment environment =
                 new MockEnvironmentBuilder()
                         .setTaskName("parity")
@@ -75,8 +77,10 @@ final class Harness extends OneInputStreamOperatorTestHarness<RowData, RowData> 
                         .setMaxParallelism(MAX_PARALLELISM)
                         .setParallelism(subtask.parallelism())
                         .setSubtaskIndex(subtask.index())
+                        .setMetricGroup(metrics)
                         .build();
         Harness harness = make(operatorOrFactory, environment);
+        harness.metrics = metrics;
         if (objectReuse) {
             harness.executionConfig.enableObjectReuse();
         }
@@ -114,6 +118,10 @@ final class Harness extends OneInputStreamOperatorTestHarness<RowData, RowData> 
     OperatorSubtaskState checkpoint(long id) throws Exception {
         prepareSnapshotPreBarrier(id);
         return snapshot(id, id);
+    }
+
+    Metrics metrics() {
+        return metrics;
     }
 
     MockEnvironment environment() {

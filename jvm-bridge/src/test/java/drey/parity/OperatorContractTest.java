@@ -209,6 +209,84 @@ class OperatorContractTest {
         assertThat(kept.stream().map(schema::format).toList()).isEqualTo(seen);
     }
 
+    // --- metrics -------------------------------------------------------------------------------
+
+    /** Read on the task thread, as here, the numbers are exact. */
+    @Test
+    void reportsWhatItDoes() throws Exception {
+        Harness h = started(KEEP_LAST, new BatchOptions(10, 1 << 20, 50));
+        feed(h, 25);
+        h.endInput();
+        h.checkpoint(1);
+        Metrics m = h.metrics();
+        assertThat(m.value("drey.rowsIn")).isEqualTo(25L);
+        assertThat(m.value("drey.batches")).isEqualTo(3L);
+        assertThat((long) m.value("drey.state.keys")).isBetween(1L, 25L);
+        assertThat((long) m.value("drey.state.bytes")).isPositive();
+        assertThat((long) m.value("drey.batchLatencyP99Micros")).isPositive();
+    }
+
+    @Test
+    void countsLateRecordsUnderFlinksName() throws Exception {
+        Deduplication keepFirst = new Deduplication(true, false, false, true, true, 0, false, 0);
+        long[] late = new long[2];
+        for (int i = 0; i < 2; i++) {
+            rowtime = 0;
+            SplittableRandom same = new SplittableRandom(3);
+            Harness h =
+                    create(
+                            i == 0 ? keepFirst.stock(schema) : factory(keepFirst, LAZY),
+                            Harness.MEMORY);
+            h.start(null);
+            for (int row = 0; row < 300; row++) {
+                h.processElement(
+                        new StreamRecord<>(
+                                schema.binary(schema.row(same, 30, row - same.nextInt(20)))));
+                if (row % 10 == 9) {
+                    h.processWatermark(row - 5);
+                }
+            }
+            h.endInput();
+            late[i] = h.metrics().count("numLateRecordsDropped");
+        }
+        assertThat(late[1]).isEqualTo(late[0]).isPositive();
+    }
+
+    @Test
+    void reportsTheBundleAsFlinkDoes() throws Exception {
+        Deduplication bundled = new Deduplication(true, true, true, true, false, 100, false, 0);
+        Object[][] seen = new Object[2][];
+        for (int i = 0; i < 2; i++) {
+            SplittableRandom same = new SplittableRandom(3);
+            Harness h =
+                    create(
+                            i == 0
+                                    ? bundled.stock(schema)
+                                    : factory(bundled, new BatchOptions(1, 1 << 20, 0)),
+                            Harness.MEMORY);
+            h.start(null);
+            for (int row = 0; row < 150; row++) {
+                h.processElement(new StreamRecord<>(schema.binary(schema.row(same, 7, row))));
+            }
+            seen[i] =
+                    new Object[] {
+                        h.metrics().value("bundleSize"), h.metrics().value("bundleRatio")
+                    };
+        }
+        assertThat(seen[1]).isEqualTo(seen[0]);
+        assertThat(seen[0][0]).isEqualTo(50);
+    }
+
+    @Test
+    void metricsOutliveTheOperator() throws Exception {
+        Harness h = started(KEEP_LAST, LAZY);
+        feed(h, 25);
+        h.endInput();
+        h.getOneInputOperator().close();
+        assertThat((long) h.metrics().value("drey.state.keys")).isPositive();
+        assertThat(h.metrics().value("drey.rowsIn")).isEqualTo(25L);
+    }
+
     // --- memory -------------------------------------------------------------------------------
 
     @Test

@@ -1,5 +1,6 @@
 // A C host of libdrey. `abitest CASE...` runs the named cases; each ends with no live handle and no live byte.
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -550,6 +551,72 @@ static void budget(void) {
   OK(drey_close(handle, &message));
 }
 
+// ---- threads ----
+
+#define THREADS 8
+
+static uint64_t shared_handle, published[THREADS];
+
+// Opens, pushes, polls and closes its own operators, and calls those of others, which may be closed, used or free: any of
+// the three answers will do, nothing else.
+static void *worker(void *argument) {
+  int self = (int)(intptr_t)argument;
+  struct row_batch *batch = calloc(1, sizeof *batch);
+  for (int round = 0; round < 500; round++) {
+    uint64_t handle = open_spec(ECHO);
+    __atomic_store_n(&published[self], handle, __ATOMIC_RELEASE);
+    for (int i = 0; i < 3; i++) {
+      fill_batch(batch, 2);
+      put_row(batch, 0, 0, self, round);
+      put_row(batch, 1, 3, self, round);
+      batch->root.release = release_child; // the counting one is not for threads
+      int64_t pending = 0, rows = 0;
+      char *message = NULL;
+      int32_t status;
+      // Somebody else may be inside this handle just now.
+      while ((status = drey_push(handle, 0, &batch->root, 0, &pending, &message)) == DREY_INVALID) {
+        CHECK(strstr(message, "in use") != NULL || strstr(message, "not yet polled") != NULL, "%s", message);
+        drey_free(message);
+        message = NULL;
+        fill_batch(batch, 2);
+        batch->root.release = release_child;
+      }
+      expect(status, DREY_OK, message, "");
+      do {
+        struct ArrowArray out = {0};
+        status = drey_poll(handle, &out, &rows, &message);
+        if (status == DREY_INVALID) {
+          drey_free(message);
+          message = NULL;
+        }
+      } while (status == DREY_INVALID);
+      expect(status, DREY_OK, message, "");
+      CHECK(rows == 2, "rows %" PRId64, rows);
+    }
+    for (int other = 0; other < THREADS; other++) {
+      uint64_t theirs = other == self ? shared_handle : __atomic_load_n(&published[other], __ATOMIC_ACQUIRE);
+      char *json = NULL;
+      int32_t status = theirs == 0 ? DREY_OK : drey_stats(theirs, &json, NULL);
+      CHECK(status == DREY_OK || status == DREY_CLOSED || status == DREY_INVALID, "status %d", status);
+      drey_free(json);
+    }
+    __atomic_store_n(&published[self], round % 2 == 0 ? 0 : handle, __ATOMIC_RELEASE); // a stale one, every other time
+    int32_t status;
+    while ((status = drey_close(handle, NULL)) == DREY_INVALID) continue;
+    CHECK(status == DREY_OK, "close: status %d", status);
+  }
+  free(batch);
+  return NULL;
+}
+
+static void threads(void) {
+  pthread_t all[THREADS];
+  shared_handle = open_spec(ECHO);
+  for (int i = 0; i < THREADS; i++) CHECK(pthread_create(&all[i], NULL, worker, (void *)(intptr_t)i) == 0, "thread %d", i);
+  for (int i = 0; i < THREADS; i++) pthread_join(all[i], NULL);
+  OK(drey_close(shared_handle, &message));
+}
+
 static long resident_kb(void) {
   long pages = 0, resident = 0;
   FILE *f = fopen("/proc/self/statm", "r");
@@ -597,7 +664,8 @@ int main(int argc, char **argv) {
     void (*run)(void);
   } cases[] = {{"lifecycle", lifecycle}, {"handles", handles},         {"panics", panics},
                {"malformed", malformed}, {"bad_schemas", bad_schemas}, {"flat", flat},
-               {"deduplicate", deduplicate}, {"snapshots", snapshots}, {"budget", budget}};
+               {"deduplicate", deduplicate}, {"snapshots", snapshots}, {"budget", budget},
+               {"threads", threads}};
   for (int a = 1; a < argc; a++) {
     int found = 0;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -71,6 +71,42 @@
 // size of the table. Entries never move. Hashes that a split cannot tell apart, of which honest keys have none, go to
 // segments chained behind the first.
 //
+// # Sort keys
+//
+// KeyCodec and SortOrder write keys whose byte order is the order of rows: the Arrow row format, field behind field. A
+// fixed-width field is 01 and its value, big-endian with the sign bit flipped; a null is 00, or FF if nulls come last, and
+// zeros. Descending inverts the value, not the marker of nulls. Bytes come in blocks that say whether more follow:
+//
+//	INT 3                   01  80 00 00 03
+//	INT -3                  01  7F FF FF FD
+//	INT 3 DESC              01  7F FF FF FC
+//	INT NULL                00  00 00 00 00
+//	INT NULL, NULLS LAST    FF  00 00 00 00
+//	DOUBLE -1.0             01  40 0F FF FF FF FF FF FF    negative: all bits inverted
+//	DOUBLE -0.0, 0.0        01  80 00 00 00 00 00 00 00    equal, as in Flink's comparator
+//	DOUBLE NaN              01  FF F8 00 00 00 00 00 00    the greatest; Flink's comparator has no order for it
+//	TIMESTAMP(9), 1 ms and 999,999 ns   01  80 00 00 00 00 00 00 01  80 0F 42 3F
+//	STRING ""               01
+//	STRING "hello"          02  68 65 6C 6C 6F 00 00 00  05
+//	STRING "hello" DESC     FD  97 9A 93 93 90 FF FF FF  FA
+//	STRING "123456789"      02  31 32 33 34 35 36 37 38  FF  39 00 00 00 00 00 00 00  01
+//
+// The first four blocks have 8 bytes, later ones 32. What ends a block is its number of bytes, or FF if another follows: a
+// string that is the start of another comes first.
+//
+// # What is built on it
+//
+//	Ordered     order-statistic sets: insert, delete, k-th, rank; one array, then a B+ tree that counts
+//	Chains      the rows of one key, two in the handle, more in nodes
+//	Timelines   elements by time: a ring of segments, pruned from the front
+//	Multiset    rows with counts
+//	TTL, Sweep  last-write times in values; expired entries go a few per call
+//	Compact     moves a table's entries together
+//	View        an arena or a table at one moment, for snapshots, by copying on write
+//
+// The handles of the first three are 16 bytes of their owner's, usually of a table's value, so that a partition or join key
+// costs no allocation of its own.
+//
 // # Memory
 //
 // A Budget is asked before anything grows, and says no with a *BudgetError; Reserve asks for all that a batch may need,

@@ -1,7 +1,6 @@
 package rowstate
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"testing"
 )
@@ -45,7 +44,7 @@ func TestMultisetAgainstMap(t *testing.T) {
 			for row, n := range m.All {
 				visited++
 				if want[string(row)] != n || n == 0 {
-					t.Fatal(fmt.Sprintf("%x has %d, want %d", row, n, want[string(row)]))
+					t.Fatalf("%x has %d, want %d", row, n, want[string(row)])
 				}
 			}
 			if visited != len(want) || m.Len() != len(want) {

@@ -37,12 +37,6 @@ func (c *chunk) words() (low, high uint64) {
 	return *(*uint64)(unsafe.Pointer(&c.tags[0])), *(*uint64)(unsafe.Pointer(&c.tags[8]))
 }
 
-// has tells whether a slot has the tag.
-func (c *chunk) has(tag uint64) bool {
-	low, high := c.words()
-	return anyZero(low^tag*ones)|anyZero(high^tag*ones)&(highs>>32) != 0
-}
-
 // empty is the first empty slot, or -1.
 func (c *chunk) empty() int {
 	low, high := c.words()

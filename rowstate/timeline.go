@@ -89,7 +89,7 @@ func (k *Timelines) Insert(t *Timeline, time int64, element uint32) {
 		k.shift(s)
 	}
 	if s.count == timeCap {
-		s, i = k.split(t, i, time)
+		s = k.split(t, i, time)
 	}
 	d := k.data(s)
 	at := int(s.dropped) + sort.Search(int(s.count-s.dropped), func(j int) bool { return d.times[int(s.dropped)+j] > time })
@@ -111,21 +111,21 @@ func (k *Timelines) shift(s *timeSegment) {
 
 // split makes room in a full segment: a new one behind it takes its later half or, if the time is later than all, nothing,
 // so that what comes in order fills its segments. It returns the segment that the time belongs to.
-func (k *Timelines) split(t *Timeline, i int, time int64) (*timeSegment, int) {
+func (k *Timelines) split(t *Timeline, i int, time int64) *timeSegment {
 	k.addSegment(t, i+1, time)
 	s, next := k.segment(t, i), k.segment(t, i+1)
 	from, to := k.data(s), k.data(next)
 	if time >= from.times[timeCap-1] {
-		return next, i + 1
+		return next
 	}
 	const half = timeCap / 2
 	copy(to.times[:], from.times[half:])
 	copy(to.elements[:], from.elements[half:])
 	s.count, next.count, next.min = half, timeCap-half, to.times[0]
 	if time >= next.min {
-		return next, i + 1
+		return next
 	}
-	return s, i
+	return s
 }
 
 // addSegment puts an empty segment at place i of the ring.

@@ -15,7 +15,8 @@
 #   HEAP=              most Java heap (-Xmx); by default enough for the events
 #   MANAGED=4g         Flink's managed memory: what native state and RocksDB may use
 #   CONF=              further Flink options: key=value;key=value
-#   CSV=               file to append a line per run to
+#   CSV=               file to append a line per run to; RESUME=true leaves out queries that it has already
+#   PROFILE=           folder: profile both engines instead of timing them
 #   FLINK=2.2.1        Flink line
 #   JAVA_OPTS=         further options of the JVM
 set -euo pipefail
@@ -51,6 +52,11 @@ if newer "$jar" nexmark jvm-bridge || [ $lib -nt "$jar" ] || [ ! -e "$target/cla
   echo "building the Java modules against Flink $flink" >&2
   .ci/mvn -q -f jvm-bridge/parent/pom.xml -Dflink.version="$flink" -pl :drey-nexmark -am package -DskipTests ||
     fail "the Java modules could not be built (see above; Maven needs its repository, the first time from the network)"
+fi
+
+classpath=$jar:$(cat "$target/classpath.txt")
+if [ "${1:-}" = report ]; then
+  exec "$java" -cp "$classpath" drey.nexmark.Report "${CSV:-nexmark/out/results.csv}" nexmark/out/report.html nexmark/out/report.md
 fi
 
 events=${EVENTS:-2000000}
@@ -94,10 +100,12 @@ option warmup "${WARMUP:-}"
 option managed "${MANAGED:-}"
 option conf "${CONF:-}"
 option csv "${CSV:-}"
+option resume "${RESUME:-}"
+option profile "${PROFILE:-}"
 option explain "${EXPLAIN:-}"
 option progress $progress
 
 mkdir -p nexmark/out
 # shellcheck disable=SC2086
 exec "$java" "-Xmx$heap" -XX:+UseG1GC "${opens[@]}" -Dnexmark.log=nexmark/out/nexmark.log ${JAVA_OPTS:-} \
-  -cp "$jar:$(cat "$target/classpath.txt")" drey.nexmark.Run "${args[@]}"
+  -cp "$classpath" drey.nexmark.Run "${args[@]}"

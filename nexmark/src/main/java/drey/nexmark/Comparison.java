@@ -2,14 +2,9 @@ package drey.nexmark;
 
 import drey.nexmark.digest.ChangelogDigest;
 import drey.nexmark.digest.ChangelogDigest.Sameness;
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Locale;
 import java.util.function.ToDoubleFunction;
 import org.apache.flink.runtime.util.EnvironmentInformation;
 
@@ -106,9 +101,9 @@ final class Comparison {
     String table() {
         StringBuilder text = new StringBuilder();
         text.append("Nexmark ")
-                .append(options.conditions(query))
-                .append(", Flink ")
-                .append(EnvironmentInformation.getVersion())
+                .append(query.name())
+                .append(", ")
+                .append(conditions(options))
                 .append('\n');
         String[] header = {
             "engine",
@@ -229,7 +224,7 @@ final class Comparison {
         return values.length % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
     }
 
-    private static String align(List<String[]> rows) {
+    static String align(List<String[]> rows) {
         int[] widths = new int[rows.get(0).length];
         for (String[] row : rows) {
             for (int i = 0; i < row.length; i++) {
@@ -248,35 +243,25 @@ final class Comparison {
         return text.toString();
     }
 
-    /** Appends one line per run. */
-    void appendTo(Path csv) throws IOException {
-        StringBuilder lines = new StringBuilder();
-        if (!Files.exists(csv)) {
-            lines.append(
-                    "query,rung,backend,parallelism,object_reuse,minibatch,events,engine,run,"
-                            + "seconds,cpu_ns_per_event,cpu_source,cpu_operators,cpu_gc,cpu_jit,"
-                            + "cpu_other,rows_out,peak_rss,p99_batching_ns,native_rows,verdict\n");
-        }
+    /** One line per run, for the results file. */
+    List<Line> lines() {
+        Line.Conditions conditions = conditions(options);
         String verdict = isValid() ? (isNative() ? "native" : "flink") : "invalid";
+        List<Line> lines = new ArrayList<>();
         for (List<RunResult> runs : List.of(stock, drey)) {
             for (int i = 0; i < runs.size(); i++) {
                 RunResult run = runs.get(i);
-                lines.append(
-                        String.format(
-                                Locale.ROOT,
-                                "%s,%s,%s,%d,%s,%s,%d,%s,%d,%.4f,%.1f,%s,%d,%d,%d,%d,%s%n",
+                lines.add(
+                        new Line(
                                 query.name(),
-                                options.get("rung"),
-                                options.get("backend"),
-                                options.parallelism(),
-                                options.is("object-reuse"),
-                                options.is("minibatch"),
-                                options.number("events"),
+                                conditions,
                                 run.engine(),
                                 i,
                                 run.seconds(),
                                 run.cpuPerEvent(),
-                                splitColumns(run),
+                                Arrays.stream(CpuSplit.Group.values())
+                                        .map(run::cpuPerEvent)
+                                        .toList(),
                                 run.rowsOut(),
                                 run.peakRss(),
                                 run.p99Nanos(),
@@ -284,44 +269,17 @@ final class Comparison {
                                 verdict));
             }
         }
-        if (csv.getParent() != null) {
-            Files.createDirectories(csv.getParent());
-        }
-        Files.writeString(csv, lines, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+        return lines;
     }
 
-    private static String splitColumns(RunResult run) {
-        List<String> columns = new ArrayList<>();
-        for (CpuSplit.Group group : CpuSplit.Group.values()) {
-            columns.add(String.format(Locale.ROOT, "%.1f", run.cpuPerEvent(group)));
-        }
-        return String.join(",", columns);
-    }
-
-    /** The last line of a run of several queries. Means are over those with native operators. */
-    static String summary(List<Comparison> comparisons) {
-        List<Comparison> counted =
-                comparisons.stream().filter(c -> c.isValid() && c.isNative()).toList();
-        Comparison worst = null;
-        double wall = 0;
-        double cpu = 0;
-        for (Comparison c : counted) {
-            wall += Math.log(c.wallRatio());
-            cpu += Math.log(c.cpuRatio());
-            if (worst == null || c.cpuRatio() < worst.cpuRatio()) {
-                worst = c;
-            }
-        }
-        long valid = comparisons.stream().filter(Comparison::isValid).count();
-        String means =
-                worst == null
-                        ? "geomean wall -, geomean cpu -, worst -"
-                        : "geomean wall %.2fx, geomean cpu %.2fx, worst %s %.2fx"
-                                .formatted(
-                                        Math.exp(wall / counted.size()),
-                                        Math.exp(cpu / counted.size()),
-                                        worst.query.name(),
-                                        worst.cpuRatio());
-        return "nexmark: %d queries, %d valid, %s".formatted(comparisons.size(), valid, means);
+    static Line.Conditions conditions(Options options) {
+        return new Line.Conditions(
+                EnvironmentInformation.getVersion(),
+                options.get("rung"),
+                options.get("backend"),
+                options.parallelism(),
+                options.is("object-reuse"),
+                options.is("minibatch"),
+                options.number("events"));
     }
 }

@@ -85,6 +85,10 @@ final class CpuSplit {
         }
     }
 
+    static boolean isTask(String threadName) {
+        return TASK.matcher(threadName).matches();
+    }
+
     private void rememberTasks() {
         ThreadGroup all = Thread.currentThread().getThreadGroup();
         while (all.getParent() != null) {
@@ -94,7 +98,7 @@ final class CpuSplit {
         int count = all.enumerate(threads);
         for (int i = 0; i < count; i++) {
             String name = threads[i].getName();
-            if (TASK.matcher(name).matches()) {
+            if (isTask(name)) {
                 tasks.add(name.substring(0, Math.min(COMM, name.length())).stripTrailing());
             }
         }

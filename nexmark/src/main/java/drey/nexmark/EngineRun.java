@@ -24,6 +24,8 @@ final class EngineRun {
     private final Options options;
     private final Query query;
     private final String engine;
+    private boolean profiling;
+    private Profile profile;
 
     EngineRun(Options options, Query query, String engine) {
         this.options = options;
@@ -52,6 +54,7 @@ final class EngineRun {
             NativeProof.reset();
             System.gc();
             Memory.resetPeak();
+            profile = profiling ? Profile.start() : null;
             try (Progress progress = new Progress(options.is("progress"), label, probe, events)) {
                 tables.executeSql(insert).await();
             }
@@ -74,6 +77,17 @@ final class EngineRun {
         } finally {
             Probe.forget(name);
         }
+    }
+
+    /** Makes the runs that follow take a profile. */
+    EngineRun profiling() {
+        profiling = true;
+        return this;
+    }
+
+    /** The profile of the last run. */
+    Profile profile() {
+        return profile;
     }
 
     /** The plan as EXPLAIN shows it. */

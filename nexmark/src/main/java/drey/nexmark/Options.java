@@ -35,6 +35,8 @@ record Options(Map<String, String> values) {
         DEFAULTS.put("csv", "");
         DEFAULTS.put("progress", "false");
         DEFAULTS.put("explain", "false");
+        DEFAULTS.put("resume", "false");
+        DEFAULTS.put("profile", "");
         // One run of one engine, for a parent process that asked for fresh JVMs.
         DEFAULTS.put("engine", "");
         DEFAULTS.put("result", "");
@@ -64,7 +66,13 @@ record Options(Map<String, String> values) {
         oneOf("sink", "digest", "blackhole");
         oneOf("engine", "", "stock", "drey");
         for (String name :
-                List.of("object-reuse", "minibatch", "fresh-jvm", "progress", "explain")) {
+                List.of(
+                        "object-reuse",
+                        "minibatch",
+                        "fresh-jvm",
+                        "progress",
+                        "explain",
+                        "resume")) {
             oneOf(name, "true", "false");
         }
         for (String name : List.of("events", "parallelism", "pairs", "rate")) {
@@ -152,18 +160,5 @@ record Options(Map<String, String> values) {
                     arguments.add(value);
                 });
         return arguments;
-    }
-
-    /** One line that says under what conditions a run was made. */
-    String conditions(Query query) {
-        return "%s, %,d events, %s, %s state, parallelism %d, object reuse %s, mini-batch %s"
-                .formatted(
-                        query.name(),
-                        number("events"),
-                        get("rung"),
-                        get("backend"),
-                        parallelism(),
-                        is("object-reuse") ? "on" : "off",
-                        is("minibatch") ? "on" : "off");
     }
 }

@@ -2,6 +2,7 @@ package drey.nexmark;
 
 import drey.nexmark.digest.ChangelogDigest.Sameness;
 import drey.nexmark.source.ReplayStore;
+import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -48,19 +49,66 @@ public final class Run {
         if (!options.get("engine").isEmpty()) {
             return runOne();
         }
-        List<Comparison> comparisons = new ArrayList<>();
+        if (!options.get("profile").isEmpty()) {
+            return profile(Path.of(options.get("profile")));
+        }
+        boolean good = true;
+        List<Line> lines = new ArrayList<>();
         for (Query query : options.queries()) {
+            List<Line> known = options.is("resume") ? known(query) : List.of();
+            if (known.size() >= 2 * options.number("pairs")) {
+                System.out.println(query.name() + ": measured before, see " + options.csv());
+                lines.addAll(known);
+                continue;
+            }
             Comparison comparison = compare(query);
             System.out.println(comparison.table());
-            comparisons.add(comparison);
+            good &= comparison.isGood();
+            lines.addAll(comparison.lines());
             if (options.csv() != null) {
-                comparison.appendTo(options.csv());
+                Line.append(options.csv(), comparison.lines());
             }
         }
-        if (comparisons.size() > 1) {
-            System.out.println(Comparison.summary(comparisons));
+        if (options.queries().size() > 1) {
+            System.out.println(Summary.lastLine(Summary.of(lines)));
         }
-        return comparisons.stream().allMatch(Comparison::isGood) ? 0 : 1;
+        return good ? 0 : 1;
+    }
+
+    /** Lines of an earlier, interrupted run that hold for this one. */
+    private List<Line> known(Query query) throws IOException {
+        return Line.read(options.csv()).stream()
+                .filter(line -> line.query().equals(query.name()))
+                .filter(line -> line.conditions().equals(Comparison.conditions(options)))
+                .filter(line -> !line.verdict().equals("invalid"))
+                .toList();
+    }
+
+    /** Runs both engines once more under a sampler, after a warm-up, and says where the CPU went. */
+    private int profile(Path folder) throws Exception {
+        Files.createDirectories(folder);
+        prepare();
+        for (Query query : options.queries()) {
+            EngineRun[] engines = {
+                new EngineRun(options, query, STOCK), new EngineRun(options, query, DREY)
+            };
+            RunResult[] results = new RunResult[2];
+            for (EngineRun engine : engines) {
+                warmUp(engine);
+            }
+            for (int i = 0; i < 2; i++) {
+                String name = query.name() + "-" + (i == 0 ? STOCK : DREY);
+                results[i] = engines[i].profiling().run(options.number("events"), -1, name);
+                engines[i].profile().stop(folder.resolve(name + ".jfr"));
+                engines[i].profile().writeStacks(folder.resolve(name + ".stacks"));
+            }
+            System.out.println(query.name() + ", " + Comparison.conditions(options));
+            System.out.println(
+                    Profile.table(
+                            engines[0].profile(), results[0], engines[1].profile(), results[1]));
+        }
+        System.out.println("recordings and stacks: " + folder);
+        return 0;
     }
 
     /** One engine, for a parent process. */

@@ -8,6 +8,7 @@ import drey.nexmark.digest.ChangelogDigest.Sameness;
 import drey.nexmark.generator.EventGenerator;
 import drey.nexmark.generator.GeneratorConfig;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -201,9 +202,55 @@ class QueriesTest {
         Comparison good = new Comparison(options, q18, List.of(stock), List.of(proven));
         assertThat(good.isGood()).isTrue();
         assertThat(good.table()).doesNotContain("INVALID");
-        assertThat(Comparison.summary(List.of(good, same)))
-                .startsWith("nexmark: 2 queries, 2 valid, geomean wall ")
+        List<Line> lines = new ArrayList<>(good.lines());
+        assertThat(Summary.lastLine(Summary.of(lines)))
+                .startsWith("nexmark: 1 queries, 1 valid, geomean wall ")
                 .contains("worst q18 ");
+    }
+
+    @Test
+    void resultsSurviveTheirFileAndMakeAReport(@TempDir Path folder) throws Exception {
+        Line.Conditions conditions =
+                new Line.Conditions("2.2.1", "replay", "heap", 1, true, false, 1_000_000);
+        List<Double> split = List.of(1_000.0, 2_000.0, 500.0, 250.0, 250.0);
+        List<Line> lines = new ArrayList<>();
+        double[][] cost = {{4, 8, 6}, {2, 2, 2}};
+        for (int i = 0; i < 3; i++) {
+            lines.add(line("q18", conditions, "stock", i, cost[0][i], split, "native"));
+            lines.add(line("q18", conditions, "drey", i, cost[1][i], split, "native"));
+        }
+        lines.add(line("q0", conditions, "stock", 0, 1, split, "flink"));
+        lines.add(line("q0", conditions, "drey", 0, 1, split, "flink"));
+        lines.add(line("q4", conditions, "stock", 0, 1, split, "invalid"));
+        lines.add(line("q4", conditions, "drey", 0, 1, split, "invalid"));
+        Path csv = folder.resolve("results.csv");
+        Line.append(csv, lines.subList(0, 6));
+        Line.append(csv, lines.subList(6, lines.size()));
+        assertThat(Line.read(csv)).isEqualTo(lines);
+
+        List<Summary> summaries = Summary.of(lines);
+        assertThat(summaries).extracting(Summary::query).containsExactly("q18", "q0", "q4");
+        assertThat(summaries.get(0).wall()).isEqualTo(new Summary.Ratio(3, 2, 4));
+        assertThat(Summary.lastLine(summaries))
+                .isEqualTo(
+                        "nexmark: 3 queries, 2 valid, geomean wall 3.00x, geomean cpu 3.00x, worst q18"
+                                + " 3.00x");
+        assertThat(Report.markdown(summaries))
+                .contains("| q18 | 166,667 | 500,000 | 3.00x [2.00..4.00] |")
+                .contains("| INVALID |");
+        assertThat(Report.html(summaries)).contains("<svg").contains("q18").endsWith("</html>\n");
+    }
+
+    private static Line line(
+            String query,
+            Line.Conditions conditions,
+            String engine,
+            int run,
+            double cost,
+            List<Double> split,
+            String verdict) {
+        return new Line(
+                query, conditions, engine, run, cost, cost * 1_000, split, 1, 1, 1, 1, verdict);
     }
 
     @Test

@@ -111,7 +111,7 @@ func (t *Table) insertAbsent(keys *Rows, first int, hashes []uint64, refs []Ref,
 // insert adds an entry whose key is not there.
 func (t *Table) insert(h uint64, k unsafe.Pointer, w uintptr) Ref {
 	s := t.segments.of(h)
-	if *t.segments.count(s) >= segmentLimit {
+	if *t.segments.count(s) >= t.segments.limit {
 		s = t.segments.room(h)
 		t.sync()
 	}

@@ -14,7 +14,11 @@ const (
 	segmentSlots     = chunksPerSegment * simd.ChunkSlots
 	// segmentLimit is the number of entries at which a segment splits: 5/6 of its slots.
 	segmentLimit = 640
-	stuck        = 255 // an overflow count that went so far stays there
+	// earlyLimit is the same for a table of few segments. There it is cheap, and in the cache a lookup's time is that of the
+	// branches that go wrong where an entry overflowed, or where another has the same tag.
+	earlyLimit    = 448
+	earlySegments = 16
+	stuck         = 255 // an overflow count that went so far stays there
 )
 
 // chunk is one cache line of the index: the tags and refs of up to 12 entries, 0 for an empty slot.
@@ -91,6 +95,7 @@ type segments struct {
 	dirMask uint64
 	metas   unsafe.Pointer
 	used    uint32
+	limit   uint16 // number of entries at which a segment splits
 	splits  int
 
 	segs, dirs, meters *region
@@ -100,7 +105,7 @@ type segments struct {
 func newSegments(b *Budget, purpose string) segments {
 	s := segments{segs: newRegion(b, purpose, maxRegion), dirs: newRegion(b, purpose, maxRegion/64), meters: newRegion(b, purpose, maxRegion/64)}
 	s.base, s.dir, s.metas = s.segs.base, s.dirs.base, s.meters.base
-	s.used = 1
+	s.used, s.limit = 1, earlyLimit
 	for _, g := range []struct {
 		r *region
 		n int64
@@ -143,13 +148,13 @@ func (s *segments) next(n uint32) (uint32, bool) {
 // room finds the segment that takes one more entry with the hash, splitting a full one.
 func (s *segments) room(h uint64) uint32 {
 	n := s.of(h)
-	for *s.count(n) >= segmentLimit && s.meta(n).next == 0 {
+	for *s.count(n) >= s.limit && s.meta(n).next == 0 {
 		if !s.split(n, h) {
 			break
 		}
 		n = s.of(h)
 	}
-	for *s.count(n) >= segmentLimit {
+	for *s.count(n) >= s.limit {
 		next, ok := s.next(n)
 		if !ok {
 			next = s.chain(n)
@@ -229,6 +234,9 @@ func (s *segments) split(n uint32, h uint64) bool {
 		s.dirMask = s.dirMask<<1 | 1
 	}
 	s.used++
+	if s.used >= earlySegments {
+		s.limit = segmentLimit
+	}
 	s.splits++
 	s.meta(n).depth, s.meta(fresh).depth = depth+1, depth+1
 	s.divide(n, fresh, depth)
@@ -331,7 +339,7 @@ func (s *segments) chain(n uint32) uint32 {
 // together, one row in sixty finds its segment full; for one in thirty-two there is room. Hashes without entropy, which split
 // in vain, are chained after a few attempts.
 func (s *segments) reserve(rows int) error {
-	most := s.used + uint32(min(rows, rows/32+8, int(s.used)+rows/256+1))
+	most := s.used + uint32(min(rows, rows/32+8, int(s.used)+rows/(earlyLimit/2)+1))
 	if err := s.segs.grow(int64(most) * segmentSize); err != nil {
 		return err
 	}

@@ -29,6 +29,7 @@ type region struct {
 	purpose  string
 	mapping  unsafe.Pointer // what munmap is told
 	mapped   uintptr
+	pending  *sync.WaitGroup // of populate
 }
 
 // newRegion reserves most bytes, or as much of it as the budget could ever give or the system allows.
@@ -134,8 +135,18 @@ func aheadOf(size int64) int64 {
 // populate has the kernel hand out the pages ahead of their use, beside the caller: zeroing a huge page takes a good part of
 // a millisecond, more on a virtual machine whose host has yet to find the memory. It is advice; nothing depends on it.
 func (r *region) populate(from, to int64) {
+	if r.pending == nil {
+		r.pending = new(sync.WaitGroup)
+	}
 	pages := r.bytes(from, to)
-	go func() { _ = unix.Madvise(pages, unix.MADV_POPULATE_WRITE) }()
+	r.pending.Go(func() { _ = unix.Madvise(pages, unix.MADV_POPULATE_WRITE) })
+}
+
+// settle waits until no populate is under way: its pages may be about to become somebody else's.
+func (r *region) settle() {
+	if r.pending != nil {
+		r.pending.Wait()
+	}
 }
 
 // close gives everything back. It is idempotent.
@@ -143,6 +154,7 @@ func (r *region) close() {
 	if r.mapping == nil {
 		return
 	}
+	r.settle()
 	r.budget.give(r.purpose, r.taken)
 	old := *r
 	r.mapping, r.base, r.usable, r.taken, r.ready, r.reserved = nil, nil, 0, 0, 0, 0

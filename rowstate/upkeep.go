@@ -176,6 +176,7 @@ func (r *region) shrink(to int64) {
 	if to >= r.taken {
 		return
 	}
+	r.settle()
 	pages := r.bytes(to, r.ready)
 	if err := unix.Madvise(pages, unix.MADV_DONTNEED); err != nil {
 		clear(r.bytes(to, r.taken))

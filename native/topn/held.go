@@ -22,7 +22,8 @@ type held struct {
 	order   *rowstate.Ordered
 	arrival uint64 // of the row that came last
 	out     *output
-	trailer int // bytes at a block's end that belong to the strategy
+	touched byte // keeps what touch reads from being optimized away
+	trailer int  // bytes at a block's end that belong to the strategy
 }
 
 // element is a row's ref, as the order has it.
@@ -172,6 +173,7 @@ func (h *held) rankOf(set *rowstate.OrderedSet, e element) int64 {
 // cascade tells that e has a rank from now on that other rows had, and those behind it another: -U/+U of every rank from e's
 // on, and +I if a rank is left for the last row.
 func (h *held) cascade(set *rowstate.OrderedSet, e element, rank, end int64, source int, out *changelog.Builder) {
+	h.touch(set, rank+1, end+1)
 	carry := h.row(e)
 	for _, o := range h.from(set, rank+1) {
 		if rank > end {
@@ -184,6 +186,22 @@ func (h *held) cascade(set *rowstate.OrderedSet, e element, rank, end int64, sou
 		rank++
 	}
 	h.out.emit(out, changelog.Insert, carry, rank, end, source)
+}
+
+// touch reads from every cache line of the rows of some ranks, so that their misses overlap. A cascade copies the rows one
+// behind the other, and each copy would wait for its row (op=append/number=true at 100 K partitions: 710 to 530 ns a row).
+func (h *held) touch(set *rowstate.OrderedSet, first, last int64) {
+	sum := byte(0)
+	for rank, e := range h.from(set, first) {
+		if rank > last {
+			break
+		}
+		row := h.row(e)
+		for i := 0; i < len(row); i += 64 {
+			sum += row[i]
+		}
+	}
+	h.touched = sum
 }
 
 // Most rows of a Top-N are no better than what is held. So that these cost no look at the rows held, a partition's value has

@@ -163,7 +163,7 @@ var everyType = []string{
 	"BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DATE", "TIME(3)", "INTERVAL MONTH",
 	"INTERVAL DAY(2) TO SECOND(6)", "DECIMAL(18, 3)", "DECIMAL(38, 10)", "TIMESTAMP(3)", "TIMESTAMP(9)",
 	"TIMESTAMP(3) WITH LOCAL TIME ZONE", "TIMESTAMP(6) WITH LOCAL TIME ZONE", "CHAR(3)", "STRING", "BINARY(9)", "BYTES",
-	"ARRAY<INT>", "MAP<INT, INT>", "ROW<`a` INT>", "RAW('x', 'y')",
+	"ARRAY<INT>", "MAP<INT, INT>", "ROW<`a` INT>", "RAW('x', 'y')", "BITMAP",
 }
 
 // randomRow writes a row of any types and returns it.

@@ -44,7 +44,8 @@ func classOf(t logical.Type) (class, error) {
 		return byte8, nil
 	case logical.Char, logical.Varchar, logical.Binary, logical.Varbinary:
 		return inlined, nil
-	case logical.Array, logical.Multiset, logical.Map, logical.RowKind, logical.Structured, logical.Raw, logical.Variant:
+	case logical.Array, logical.Multiset, logical.Map, logical.RowKind, logical.Structured, logical.Raw, logical.Variant,
+		logical.Bitmap:
 		return variable, nil
 	}
 	return 0, fmt.Errorf("type %s has no binary row form", t)

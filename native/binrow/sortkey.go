@@ -26,7 +26,8 @@ func NewSortKeys(layout *Layout, types []logical.Type, fields []SortField) (*Sor
 	for _, f := range fields {
 		t := types[f.Column]
 		switch t.Kind {
-		case logical.Array, logical.Multiset, logical.Map, logical.RowKind, logical.Structured, logical.Raw, logical.Variant:
+		case logical.Array, logical.Multiset, logical.Map, logical.RowKind, logical.Structured, logical.Raw, logical.Variant,
+			logical.Bitmap:
 			return nil, fmt.Errorf("column %d: ordering by %s", f.Column, t)
 		}
 		s.types = append(s.types, t)

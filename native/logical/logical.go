@@ -42,6 +42,7 @@ const (
 	Legacy
 	Descriptor
 	Variant
+	Bitmap // since Flink 2.3
 )
 
 // MaxLength is the length of STRING and BYTES.
@@ -86,7 +87,7 @@ func (r Row) Types() []Type {
 
 var plainNames = map[Kind]string{
 	Boolean: "BOOLEAN", TinyInt: "TINYINT", SmallInt: "SMALLINT", Integer: "INT", BigInt: "BIGINT", Float: "FLOAT",
-	Double: "DOUBLE", Date: "DATE", Descriptor: "DESCRIPTOR", Variant: "VARIANT",
+	Double: "DOUBLE", Date: "DATE", Descriptor: "DESCRIPTOR", Variant: "VARIANT", Bitmap: "BITMAP",
 }
 
 // String is the type's asSerializableString.

@@ -16,7 +16,7 @@ var serializable = []string{
 	"ARRAY<INT NOT NULL>", "MULTISET<STRING>", "MAP<STRING, ARRAY<BIGINT>>", "ROW<>",
 	"ROW<`a` INT NOT NULL, `b` STRING 'it''s b', `odd `` name` ROW<`x` DOUBLE> NOT NULL>",
 	"STRUCTURED<'com.example.User', `name` STRING, `age` INT NOT NULL>", "`cat`.`db`.`type`", "NULL",
-	"RAW('java.lang.Class', 'AEZvcmc=')", "LEGACY('RAW', 'ANY<java.lang.Object>')", "VARIANT", "DESCRIPTOR",
+	"RAW('java.lang.Class', 'AEZvcmc=')", "LEGACY('RAW', 'ANY<java.lang.Object>')", "VARIANT", "DESCRIPTOR", "BITMAP",
 }
 
 func TestParseKeepsSerializableText(t *testing.T) {

@@ -97,12 +97,12 @@ type parser struct {
 	err    error
 }
 
-// keywords are LogicalTypeParser's. A bare word that is one can't be a field's name.
+// keywords are LogicalTypeParser's, of Flink 2.3. A bare word that is one can't be a field's name.
 var keywords = func() map[string]bool {
 	m := map[string]bool{}
 	for _, w := range strings.Fields(`CHAR VARCHAR STRING BOOLEAN BINARY VARBINARY BYTES DECIMAL NUMERIC DEC TINYINT SMALLINT
 		INT INTEGER BIGINT FLOAT DOUBLE PRECISION DATE TIME WITH WITHOUT LOCAL ZONE TIMESTAMP TIMESTAMP_LTZ INTERVAL YEAR
-		MONTH DAY HOUR MINUTE SECOND TO ARRAY MULTISET MAP ROW NULL RAW LEGACY NOT DESCRIPTOR STRUCTURED VARIANT`) {
+		MONTH DAY HOUR MINUTE SECOND TO ARRAY MULTISET MAP ROW NULL RAW LEGACY NOT DESCRIPTOR STRUCTURED VARIANT BITMAP`) {
 		m[w] = true
 	}
 	return m
@@ -272,7 +272,7 @@ func (p *parser) parseType(depth int) Type {
 
 var plainKeywords = map[string]Kind{
 	"BOOLEAN": Boolean, "TINYINT": TinyInt, "SMALLINT": SmallInt, "INT": Integer, "INTEGER": Integer, "BIGINT": BigInt,
-	"FLOAT": Float, "DATE": Date, "NULL": Null, "DESCRIPTOR": Descriptor, "VARIANT": Variant,
+	"FLOAT": Float, "DATE": Date, "NULL": Null, "DESCRIPTOR": Descriptor, "VARIANT": Variant, "BITMAP": Bitmap,
 }
 
 func (p *parser) parseKeyword(word string, depth int) Type {

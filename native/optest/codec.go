@@ -139,7 +139,7 @@ func (c *Codec) set(i int, text string) error {
 		c.writer.SetBytes(i, []byte(v))
 		return err
 	case logical.Binary, logical.Varbinary, logical.Array, logical.Map, logical.Multiset, logical.RowKind, logical.Structured,
-		logical.Raw, logical.Variant:
+		logical.Raw, logical.Variant, logical.Bitmap:
 		inner, ok := strings.CutPrefix(text, "x'")
 		inner, closed := strings.CutSuffix(inner, "'")
 		if !ok || !closed {

@@ -32,6 +32,9 @@ class DeduplicateParityTest {
 
     private static final long TTL = 60;
 
+    private static final List<LogicalType> KEY_TYPES =
+            Stream.concat(Schema.KEY_TYPES.stream(), Schema.NESTED_KEY_TYPES.stream()).toList();
+
     @AfterEach
     void nothingIsLeftOver() {
         assertThat(NativeOperator.live()).isEmpty();
@@ -63,7 +66,7 @@ class DeduplicateParityTest {
     @TestFactory
     Stream<DynamicTest> everyKeyType() {
         Deduplication dedup = new Deduplication(true, true, true, true, false, 0, false, 0);
-        return Schema.KEY_TYPES.stream()
+        return KEY_TYPES.stream()
                 .map(
                         type ->
                                 DynamicTest.dynamicTest(
@@ -93,7 +96,7 @@ class DeduplicateParityTest {
         List<LogicalType> keyTypes = new ArrayList<>();
         int columns = 1 + rng.nextInt(3);
         for (int i = 0; i < columns; i++) {
-            keyTypes.add(Schema.KEY_TYPES.get(rng.nextInt(Schema.KEY_TYPES.size())));
+            keyTypes.add(KEY_TYPES.get(rng.nextInt(KEY_TYPES.size())));
         }
         int keySpace = new int[] {3, 40, 1000}[rng.nextInt(3)];
         try {

@@ -65,7 +65,8 @@ events=${events//[_,]/}
 # Rows that are replayed lie outside the Java heap. Of stock Flink's state on the heap q18 takes the most: 0.6 KB an event.
 heap=${HEAP:-$((2 + events * 6 / 10000000 + 1))g}
 free=$(awk '/MemAvailable/ { print int($2 / 1024) }' /proc/meminfo 2>/dev/null || echo 0)
-need=$((1500 + events / 2500))
+# Rows to replay take 0.3 KB an event, state up to 0.6 KB.
+need=$((1500 + events / 1100))
 if [ "${RUNG:-replay}" = replay ] && [ "$free" -gt 0 ] && [ "$need" -gt "$free" ]; then
   fail "$events events need about $need MB of memory, $free MB are free: use fewer EVENTS, or RUNG=generator"
 fi

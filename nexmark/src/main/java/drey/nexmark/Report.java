@@ -31,7 +31,7 @@ public final class Report {
         }
         Files.writeString(Path.of(args[1]), html(summaries));
         Files.writeString(Path.of(args[2]), markdown(summaries));
-        System.out.println(Summary.lastLine(summaries));
+        System.out.println(Summary.lastLine(summaries, 0));
     }
 
     private static Map<Line.Conditions, List<Summary>> byConditions(List<Summary> summaries) {
@@ -86,7 +86,7 @@ public final class Report {
                 svg text{font:12px system-ui,sans-serif}.invalid{color:#b00}</style>
                 <h1>Nexmark: Drey against stock Flink</h1>
                 """);
-        page.append("<p>").append(Summary.lastLine(summaries)).append("</p>\n");
+        page.append("<p>").append(Summary.lastLine(summaries, 0)).append("</p>\n");
         byConditions(summaries)
                 .forEach(
                         (conditions, group) -> {

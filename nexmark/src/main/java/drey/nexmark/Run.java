@@ -53,6 +53,7 @@ public final class Run {
             return profile(Path.of(options.get("profile")));
         }
         boolean good = true;
+        int failed = 0;
         List<Line> lines = new ArrayList<>();
         for (Query query : options.queries()) {
             List<Line> known = options.is("resume") ? known(query) : List.of();
@@ -61,7 +62,18 @@ public final class Run {
                 lines.addAll(known);
                 continue;
             }
-            Comparison comparison = compare(query);
+            Comparison comparison;
+            try {
+                comparison = compare(query);
+            } catch (Exception e) {
+                // Unattended, the other queries are still worth their time.
+                e.printStackTrace();
+                System.out.printf(
+                        "Nexmark %s%nINVALID: a run failed: %s%n%n", query.name(), root(e));
+                good = false;
+                failed++;
+                continue;
+            }
             System.out.println(comparison.table());
             good &= comparison.isGood();
             lines.addAll(comparison.lines());
@@ -70,9 +82,17 @@ public final class Run {
             }
         }
         if (options.queries().size() > 1) {
-            System.out.println(Summary.lastLine(Summary.of(lines)));
+            System.out.println(Summary.lastLine(Summary.of(lines), failed));
         }
         return good ? 0 : 1;
+    }
+
+    private static Throwable root(Throwable e) {
+        Throwable root = e;
+        while (root.getCause() != null && root.getCause() != root) {
+            root = root.getCause();
+        }
+        return root;
     }
 
     /** Lines of an earlier, interrupted run that hold for this one. */

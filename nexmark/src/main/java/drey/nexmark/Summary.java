@@ -78,11 +78,16 @@ record Summary(String query, Line.Conditions conditions, List<Line> stock, List<
         return values.length % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
     }
 
-    /** The last line of a run of several queries. Means are over those with native operators. */
-    static String lastLine(List<Summary> summaries) {
+    /**
+     * The last line of a run of several queries. Means are over those with native operators.
+     *
+     * @param failed queries that didn't get as far as a summary
+     */
+    static String lastLine(List<Summary> summaries, int failed) {
         List<Summary> counted = summaries.stream().filter(Summary::isNative).toList();
         long valid = summaries.stream().filter(Summary::isValid).count();
-        String start = "nexmark: %d queries, %d valid, ".formatted(summaries.size(), valid);
+        String start =
+                "nexmark: %d queries, %d valid, ".formatted(summaries.size() + failed, valid);
         if (counted.isEmpty()) {
             return start + "geomean wall -, geomean cpu -, worst -";
         }

@@ -203,7 +203,7 @@ class QueriesTest {
         assertThat(good.isGood()).isTrue();
         assertThat(good.table()).doesNotContain("INVALID");
         List<Line> lines = new ArrayList<>(good.lines());
-        assertThat(Summary.lastLine(Summary.of(lines)))
+        assertThat(Summary.lastLine(Summary.of(lines), 0))
                 .startsWith("nexmark: 1 queries, 1 valid, geomean wall ")
                 .contains("worst q18 ");
     }
@@ -231,9 +231,9 @@ class QueriesTest {
         List<Summary> summaries = Summary.of(lines);
         assertThat(summaries).extracting(Summary::query).containsExactly("q18", "q0", "q4");
         assertThat(summaries.get(0).wall()).isEqualTo(new Summary.Ratio(3, 2, 4));
-        assertThat(Summary.lastLine(summaries))
+        assertThat(Summary.lastLine(summaries, 1))
                 .isEqualTo(
-                        "nexmark: 3 queries, 2 valid, geomean wall 3.00x, geomean cpu 3.00x, worst q18"
+                        "nexmark: 4 queries, 2 valid, geomean wall 3.00x, geomean cpu 3.00x, worst q18"
                                 + " 3.00x");
         assertThat(Report.markdown(summaries))
                 .contains("| q18 | 166,667 | 500,000 | 3.00x [2.00..4.00] |")

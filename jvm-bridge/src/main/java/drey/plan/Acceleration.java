@@ -38,7 +38,8 @@ final class Acceleration {
     private static final Logger LOG = LoggerFactory.getLogger(Acceleration.class);
 
     /** A translator goes in here once the library has its operator. */
-    static final List<Translator> TRANSLATORS = List.of(new DeduplicateTranslator());
+    static final List<Translator> TRANSLATORS =
+            List.of(new DeduplicateTranslator(), new RankTranslator());
 
     private final List<Translator> translators;
     private final ReadableConfig config;

@@ -12,6 +12,8 @@ import org.apache.flink.table.api.ValidationException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -123,14 +125,19 @@ public final class DreyOptions {
         return unknown;
     }
 
+    /** Of two options as near, or nearly so, the one that begins like the key: names get cut off at the end. */
     private static String nearest(String key, List<String> known) {
-        String best = known.get(0);
-        for (String candidate : known) {
-            if (distance(key, candidate) < distance(key, best)) {
-                best = candidate;
-            }
+        return Collections.min(
+                known,
+                Comparator.comparingInt(name -> distance(key, name) - commonPrefix(key, name)));
+    }
+
+    private static int commonPrefix(String a, String b) {
+        int length = 0;
+        while (length < Math.min(a.length(), b.length()) && a.charAt(length) == b.charAt(length)) {
+            length++;
         }
-        return best;
+        return length;
     }
 
     /** Edit distance (insert, delete, replace one character each). */

@@ -101,6 +101,10 @@ final class RankTranslator implements Translator {
                 && node.config().get(ExecutionConfigOptions.TABLE_EXEC_ASYNC_STATE_ENABLED)) {
             return Translation.Fallback.ASYNC_STATE;
         }
+        long ttl = json.stateTtlMillis(1, node.config()).get(0);
+        if (ttl > 0) {
+            return new Translation.Fallback("state expires after " + ttl + " ms");
+        }
         return new Translation.Native(
                 new RankSpec(
                         function,
@@ -110,7 +114,7 @@ final class RankTranslator implements Translator {
                         primaryKeys,
                         outputRowNumber,
                         json.bool("generateUpdateBefore"),
-                        json.stateTtlMillis(1, node.config()).get(0)),
+                        ttl),
                 new StockOperator(KeyedProcessOperator.class, stock(function)));
     }
 

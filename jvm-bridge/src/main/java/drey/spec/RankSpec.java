@@ -12,7 +12,7 @@ import java.util.TreeMap;
  * @param partition the key columns, in the order of Flink's key projection
  * @param orderBy the sort key, empty where any order will do: then rows rank by arrival
  * @param rankRange the ranks that are kept
- * @param primaryKeys the row key of {@link Function#UPDATABLE_TOP_N}, empty for the others
+ * @param primaryKeys the row key of {@link Function#UPDATABLE_TOP_N}, absent in the JSON where empty, as for the others
  * @param outputRowNumber the output has the rank as a last column
  * @param generateUpdateBefore consumers want {@code -U}
  * @param stateTtlMillis retention of a key's state, 0 for ever
@@ -87,7 +87,7 @@ public record RankSpec(
         fields.put("partition", partition);
         fields.put("orderBy", orderBy.stream().map(RankSpec::fields).toList());
         fields.put("rankRange", fields(rankRange));
-        if (function == Function.UPDATABLE_TOP_N) {
+        if (!primaryKeys.isEmpty()) {
             fields.put("primaryKeys", primaryKeys);
         }
         fields.put("outputRowNumber", outputRowNumber);

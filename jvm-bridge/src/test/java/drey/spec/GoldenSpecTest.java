@@ -4,6 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import drey.spec.DeduplicateSpec.MiniBatch;
+import drey.spec.RankSpec.Function;
+import drey.spec.RankSpec.RankRange.Constant;
+import drey.spec.RankSpec.RankRange.Variable;
+import drey.spec.RankSpec.SortField;
 
 import org.junit.jupiter.api.Test;
 
@@ -92,6 +96,105 @@ class GoldenSpecTest {
                         true,
                         Optional.of(new MiniBatch(1, true)),
                         0));
+        specs.put(
+                "rank_append_top10_numbered",
+                new RankSpec(
+                        Function.APPEND_ONLY_TOP_N,
+                        List.of(0),
+                        List.of(new SortField(2, false, true), new SortField(5, true, false)),
+                        new Constant(1, 10),
+                        List.of(),
+                        true,
+                        true,
+                        0));
+        specs.put(
+                "rank_append_variable_end",
+                new RankSpec(
+                        Function.APPEND_ONLY_TOP_N,
+                        List.of(0),
+                        List.of(new SortField(2, false, true)),
+                        new Variable(1),
+                        List.of(),
+                        false,
+                        true,
+                        0));
+        specs.put(
+                "rank_first_three_to_arrive",
+                new RankSpec(
+                        Function.APPEND_ONLY_FIRST_N,
+                        List.of(1),
+                        List.of(new SortField(5, true, false)),
+                        new Constant(1, 3),
+                        List.of(),
+                        false,
+                        false,
+                        0));
+        specs.put(
+                "rank_limit",
+                new RankSpec(
+                        Function.APPEND_ONLY_TOP_N,
+                        List.of(),
+                        List.of(),
+                        new Constant(1, 5),
+                        List.of(),
+                        false,
+                        false,
+                        0));
+        specs.put(
+                "rank_order_by_limit_offset",
+                new RankSpec(
+                        Function.APPEND_ONLY_TOP_N,
+                        List.of(),
+                        List.of(new SortField(3, true, true)),
+                        new Constant(3, 7),
+                        List.of(),
+                        false,
+                        false,
+                        0));
+        specs.put(
+                "rank_top1",
+                new RankSpec(
+                        Function.FAST_TOP_1,
+                        List.of(1, 0),
+                        List.of(new SortField(2, false, true)),
+                        new Constant(1, 1),
+                        List.of(),
+                        false,
+                        false,
+                        0));
+        specs.put(
+                "rank_update_top4",
+                new RankSpec(
+                        Function.UPDATABLE_TOP_N,
+                        List.of(0),
+                        List.of(new SortField(2, false, true)),
+                        new Constant(1, 4),
+                        List.of(0, 1),
+                        true,
+                        false,
+                        0));
+        specs.put(
+                "rank_update_one_row",
+                new RankSpec(
+                        Function.UPDATABLE_TOP_N,
+                        List.of(),
+                        List.of(new SortField(2, false, true)),
+                        new Constant(1, 4),
+                        List.of(),
+                        false,
+                        false,
+                        0));
+        specs.put(
+                "rank_retract_offset",
+                new RankSpec(
+                        Function.RETRACTABLE_TOP_N,
+                        List.of(0),
+                        List.of(new SortField(2, true, false)),
+                        new Constant(2, 3),
+                        List.of(),
+                        false,
+                        true,
+                        3600000));
         return specs;
     }
 

@@ -57,6 +57,17 @@ class JobGraphIdentityTest {
                                     + LAST
                                     + ") GROUP BY auction, bidder"),
                     new Program(
+                            "Top-N",
+                            1,
+                            "INSERT INTO retracts SELECT auction, bidder, rn FROM (SELECT *, ROW_NUMBER()"
+                                    + " OVER (PARTITION BY bidder ORDER BY price DESC) AS rn FROM bid)"
+                                    + " WHERE rn <= 3"),
+                    new Program(
+                            "LIMIT, which has one subtask",
+                            1,
+                            "INSERT INTO retracts SELECT auction, bidder, price FROM bid ORDER BY price"
+                                    + " LIMIT 3"),
+                    new Program(
                             "both sides of a join",
                             2,
                             "INSERT INTO upserts SELECT a.auction, a.bidder, b.price FROM ("
@@ -103,7 +114,7 @@ class JobGraphIdentityTest {
         assertThat(stock).isNotEmpty();
         assertThat(ours).isEqualTo(stock);
         if (!uids.equals("DISABLED")) {
-            assertThat(String.join("\n", ours)).contains("_deduplicate");
+            assertThat(String.join("\n", ours)).containsAnyOf("_deduplicate", "_rank");
         }
     }
 

@@ -29,6 +29,7 @@ type region struct {
 	purpose  string
 	mapping  unsafe.Pointer // what munmap is told
 	mapped   uintptr
+	dirty    int64           // bytes that may not be zero though nobody uses them: what is left of a recycled region's last life
 	pending  *sync.WaitGroup // of populate
 }
 
@@ -98,6 +99,9 @@ func (r *region) extend(to int64) error {
 	if err := r.budget.take(r.purpose, to-r.taken); err != nil {
 		return err
 	}
+	if clean := min(to, r.dirty); clean > r.taken {
+		clear(r.bytes(r.taken, clean))
+	}
 	if to > r.ready {
 		if err := unix.Mprotect(r.bytes(r.ready, to), unix.PROT_READ|unix.PROT_WRITE); err != nil {
 			r.budget.give(r.purpose, to-r.taken)
@@ -157,8 +161,8 @@ func (r *region) close() {
 	r.settle()
 	r.budget.give(r.purpose, r.taken)
 	old := *r
-	r.mapping, r.base, r.usable, r.taken, r.ready, r.reserved = nil, nil, 0, 0, 0, 0
-	if old.ready <= recycled && idle.put(&old) {
+	r.mapping, r.base, r.usable, r.taken, r.ready, r.dirty, r.reserved = nil, nil, 0, 0, 0, 0, 0
+	if idle.put(&old) {
 		return
 	}
 	if err := unix.MunmapPtr(old.mapping, old.mapped); err != nil {
@@ -166,19 +170,23 @@ func (r *region) close() {
 	}
 }
 
-const (
-	recycled = 8 << 20  // the largest region that is recycled
-	idleMost = 16 << 20 // bytes kept at most
-)
-
-// idle keeps closed regions, zeroed, for the next table: mapping, faulting in and unmapping its pages costs a small table
-// more than all else about it. No budget counts them.
-var idle idleRegions
+// idle keeps closed regions for the next table: mapping, faulting in and unmapping its pages costs a small table more than
+// all else about it. No budget counts them.
+var idle = idleRegions{most: 16 << 20}
 
 type idleRegions struct {
 	mu      sync.Mutex
 	regions []*region
 	bytes   int64
+	most    int64 // bytes kept at most; one region may have half of them
+}
+
+// KeepIdle sets how much memory of closed arenas and tables is kept for the next ones at most, for the whole process; at first
+// it is 16 MiB. What is kept beyond that stays until it is used again.
+func KeepIdle(bytes int64) {
+	idle.mu.Lock()
+	defer idle.mu.Unlock()
+	idle.most = bytes
 }
 
 func (i *idleRegions) take(reserved int64) *region {
@@ -198,10 +206,10 @@ func (i *idleRegions) take(reserved int64) *region {
 func (i *idleRegions) put(r *region) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.bytes+r.ready > idleMost {
+	if r.ready > i.most/2 || i.bytes+r.ready > i.most {
 		return false
 	}
-	clear(r.bytes(0, r.usable))
+	r.dirty = max(r.dirty, r.taken)
 	r.usable, r.taken, r.budget = 0, 0, nil
 	i.regions = append(i.regions, r)
 	i.bytes += r.ready

@@ -179,9 +179,9 @@ func (r *region) shrink(to int64) {
 	r.settle()
 	pages := r.bytes(to, r.ready)
 	if err := unix.Madvise(pages, unix.MADV_DONTNEED); err != nil {
-		clear(r.bytes(to, r.taken))
-		return
+		return // then they stay
 	}
+	r.dirty = min(r.dirty, to)
 	// Reserved addresses again: what is not usable must not be touched.
 	if err := unix.Mprotect(pages, unix.PROT_NONE); err == nil {
 		r.ready = to

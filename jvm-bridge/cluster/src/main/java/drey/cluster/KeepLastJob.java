@@ -9,6 +9,8 @@ import org.apache.flink.streaming.api.functions.sink.filesystem.rollingpolicies.
 import org.apache.flink.table.api.bridge.java.StreamTableEnvironment;
 import org.apache.flink.types.Row;
 
+import java.nio.file.Files;
+
 /**
  * The job of the cluster tests: the last row of each key by event time, its whole changelog written exactly once to files.
  *
@@ -21,34 +23,65 @@ public final class KeepLastJob {
 
     private KeepLastJob() {}
 
-    /** Arguments: rows, rows per second, number of keys, output folder, value of drey.enabled. */
+    /**
+     * Arguments: rows, number of keys, output folder, value of drey.enabled and, if something is to be
+     * done while the job runs, a file. Without one the job runs as fast as it can. With one it is given
+     * 10,000 rows a second, and goes through the last quarter in slow motion until the file exists.
+     */
     public static void main(String[] args) throws Exception {
         StreamExecutionEnvironment env = StreamExecutionEnvironment.getExecutionEnvironment();
         StreamTableEnvironment tables = StreamTableEnvironment.create(env);
-        tables.getConfig().set("drey.enabled", args[4]);
+        tables.getConfig().set("drey.enabled", args[3]);
+        String file = args.length > 4 ? args[4] : null;
+        int rowsPerSecond = file == null ? 1_000_000 : 10_000;
 
         // Event time runs forward with jumps back of up to 300 ms, so that some rows of a key come
         // too late to be its last.
         tables.executeSql(
                 "CREATE TABLE events ("
                         + "  id BIGINT,"
-                        + ("  k AS MOD(id * 7919, " + args[2] + "),")
-                        + "  v AS CONCAT('value-', CAST(id AS STRING)),  ts AS TO_TIMESTAMP_LTZ(id"
-                        + " * 3 - MOD(id * 31, 4) * 100, 3),  WATERMARK FOR ts AS ts - INTERVAL '1'"
-                        + " SECOND) WITH (  'connector' = 'datagen', 'scan.parallelism' = '1',"
-                        + " 'fields.id.kind' = 'sequence',"
+                        + ("  k AS MOD(id * 7919, " + args[1] + "),")
+                        + "  v AS CONCAT('value-', CAST(id AS STRING)),"
+                        + "  ts AS TO_TIMESTAMP_LTZ(id * 3 - MOD(id * 31, 4) * 100, 3),"
+                        + "  WATERMARK FOR ts AS ts - INTERVAL '1' SECOND"
+                        + ") WITH ("
+                        + "  'connector' = 'datagen', 'scan.parallelism' = '1',"
+                        + "  'fields.id.kind' = 'sequence',"
                         + ("  'fields.id.start' = '1', 'fields.id.end' = '" + args[0] + "',")
-                        + ("  'rows-per-second' = '" + args[1] + "')"));
+                        + ("  'rows-per-second' = '" + rowsPerSecond + "')"));
 
         tables.toChangelogStream(
                         tables.sqlQuery(
                                 "SELECT k, id, v FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k"
                                         + " ORDER BY ts DESC) AS n FROM events) WHERE n = 1"))
-                .map((MapFunction<Row, String>) Row::toString)
+                .map(new Print(file, Long.parseLong(args[0]) / 4 * 3))
                 .sinkTo(
-                        FileSink.forRowFormat(new Path(args[3]), new SimpleStringEncoder<String>())
+                        FileSink.forRowFormat(new Path(args[2]), new SimpleStringEncoder<String>())
                                 .withRollingPolicy(OnCheckpointRollingPolicy.build())
                                 .build());
-        env.execute("keep last, drey.enabled=" + args[4]);
+        env.execute("keep last, drey.enabled=" + args[3]);
+    }
+
+    /** Rows as text; from a certain row on in slow motion until the file exists. */
+    private static final class Print implements MapFunction<Row, String> {
+
+        private final String file;
+        private final long slowFrom;
+        private boolean fast;
+
+        Print(String file, long slowFrom) {
+            this.file = file;
+            this.slowFrom = slowFrom;
+            this.fast = file == null;
+        }
+
+        @Override
+        public String map(Row row) throws InterruptedException {
+            if (!fast && row.<Long>getFieldAs("id") > slowFrom) {
+                fast = Files.exists(java.nio.file.Path.of(file));
+                Thread.sleep(fast ? 0 : 2);
+            }
+            return row.toString();
+        }
     }
 }

@@ -92,9 +92,7 @@ final class FlinkCluster implements AutoCloseable {
             for (int i = 0; i < taskManagers; i++) {
                 startTaskManager();
             }
-            await(
-                    "the TaskManagers to register",
-                    () -> get("/overview").path("taskmanagers").asInt() == taskManagers);
+            awaitTaskManagers();
         } catch (Throwable t) {
             close();
             throw t;
@@ -215,6 +213,13 @@ final class FlinkCluster implements AutoCloseable {
                 java("taskmanager-" + ++started, words(taskManagerParameters.get(0)), arguments);
         taskManagers.add(process);
         return process;
+    }
+
+    /** Waits until every TaskManager started and not killed has registered. */
+    void awaitTaskManagers() throws Exception {
+        await(
+                "the TaskManagers to register",
+                () -> get("/overview").path("taskmanagers").asInt() == taskManagers.size());
     }
 
     List<Process> taskManagers() {
@@ -435,9 +440,9 @@ final class FlinkCluster implements AutoCloseable {
         return body.length() <= 2000 ? body : body.substring(0, 2000) + " ...";
     }
 
-    /** Waits up to two minutes; an exception of the condition counts as "not yet" as long as every process lives. */
+    /** Waits up to four minutes; an exception of the condition counts as "not yet" as long as every process lives. */
     void await(String what, Callable<Boolean> condition) throws Exception {
-        long deadline = System.nanoTime() + TimeUnit.MINUTES.toNanos(2);
+        long deadline = System.nanoTime() + TimeUnit.MINUTES.toNanos(4);
         while (true) {
             Exception last = null;
             try {

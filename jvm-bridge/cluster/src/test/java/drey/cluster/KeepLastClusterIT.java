@@ -46,11 +46,10 @@ class KeepLastClusterIT {
                 new FlinkCluster(Path.of(System.getProperty("drey.cluster.distribution")), home, 2);
         jar = cluster.upload(JOB);
         Path out = home.resolve("stock");
-        String job = cluster.run(jar, 2, null, arguments(ROWS, 1_000_000, out, false));
+        String job = cluster.run(jar, 2, null, arguments(out, false));
         cluster.awaitState(job, "FINISHED");
         stock = lines(out);
-        // Every row is the first or a later one of its key or comes too late, and updates come as
-        // pairs.
+        // One insert a key, and a pair of updates for each further row that does not come too late.
         assertThat(stock).hasSizeGreaterThan(ROWS);
         assertThat(stock).filteredOn(line -> line.startsWith("+I")).hasSize(KEYS);
     }
@@ -68,25 +67,31 @@ class KeepLastClusterIT {
     }
 
     @Test
-    void aJobFromTheCommandLineRunsNatively(@TempDir Path out) throws Exception {
-        String job = cluster.submit(JOB, 2, arguments(ROWS, 10_000, out, true));
+    void aJobFromTheCommandLineRunsNatively(@TempDir Path out, @TempDir Path temp)
+            throws Exception {
+        Path go = temp.resolve("go");
+        String job = cluster.submit(JOB, 2, arguments(out, true, go));
         cluster.awaitWhileRunning(
                 job, "native state", () -> cluster.metric(job, NATIVE_METRIC) > 0);
+        Files.createFile(go);
         cluster.awaitState(job, "FINISHED");
         assertSameAsStock(lines(out));
     }
 
     @Test
-    void switchedOffNothingIsNative(@TempDir Path out) throws Exception {
-        String job = cluster.run(jar, 2, null, arguments(ROWS, 10_000, out, false));
+    void switchedOffNothingIsNative(@TempDir Path out, @TempDir Path temp) throws Exception {
+        Path go = temp.resolve("go");
+        String job = cluster.run(jar, 2, null, arguments(out, false, go));
         cluster.awaitWhileRunning(job, "metrics", () -> cluster.metric(job, "numRecordsIn") > 0);
         assertThat(cluster.metricNames(job)).noneMatch(name -> name.contains("drey"));
         cluster.cancel(job);
     }
 
     @Test
-    void aKilledTaskManagerCostsNoRowAndDoublesNone(@TempDir Path out) throws Exception {
-        String job = cluster.run(jar, 2, null, arguments(ROWS, 10_000, out, true));
+    void aKilledTaskManagerCostsNoRowAndDoublesNone(@TempDir Path out, @TempDir Path temp)
+            throws Exception {
+        Path go = temp.resolve("go");
+        String job = cluster.run(jar, 2, null, arguments(out, true, go));
         cluster.awaitWhileRunning(
                 job, "native state", () -> cluster.metric(job, NATIVE_METRIC) > 0);
         int before = cluster.completedCheckpoints(job);
@@ -95,6 +100,7 @@ class KeepLastClusterIT {
 
         cluster.killTaskManager(cluster.taskManagers().get(0));
         cluster.startTaskManager();
+        Files.createFile(go);
 
         cluster.await("the restore", () -> cluster.restores(job) >= 1);
         cluster.awaitState(job, "FINISHED");
@@ -102,8 +108,10 @@ class KeepLastClusterIT {
     }
 
     @Test
-    void aSavepointCarriesTheStateToAnotherParallelism(@TempDir Path out) throws Exception {
-        String first = cluster.run(jar, 2, null, arguments(ROWS, 10_000, out, true));
+    void aSavepointCarriesTheStateToAnotherParallelism(@TempDir Path out, @TempDir Path temp)
+            throws Exception {
+        Path go = temp.resolve("go");
+        String first = cluster.run(jar, 2, null, arguments(out, true, go));
         cluster.awaitWhileRunning(
                 first, "native state", () -> cluster.metric(first, NATIVE_METRIC) > 0);
         int before = cluster.completedCheckpoints(first);
@@ -117,7 +125,8 @@ class KeepLastClusterIT {
                 .isLessThan(stock.size());
 
         Process third = cluster.startTaskManager();
-        String second = cluster.run(jar, 3, savepoint, arguments(ROWS, 1_000_000, out, true));
+        cluster.awaitTaskManagers();
+        String second = cluster.run(jar, 3, savepoint, arguments(out, true));
         cluster.awaitState(second, "FINISHED");
         cluster.killTaskManager(third);
         assertSameAsStock(lines(out));
@@ -130,7 +139,7 @@ class KeepLastClusterIT {
         List<Long> resident = new ArrayList<>();
         for (int i = 0; i < submissions; i++) {
             Path folder = out.resolve("run-" + i);
-            String job = cluster.run(jar, 2, null, arguments(ROWS, 1_000_000, folder, true));
+            String job = cluster.run(jar, 2, null, arguments(folder, true));
             cluster.awaitState(job, "FINISHED");
             assertSameAsStock(lines(folder));
             resident.add(
@@ -139,9 +148,8 @@ class KeepLastClusterIT {
         System.out.printf(
                 "resident MiB of both TaskManagers after each job: %s%n",
                 resident.stream().map(bytes -> bytes >> 20).collect(Collectors.toList()));
-        // Heap and metaspace grow to their limits first. After that, a second half that is larger
-        // than the first by more than
-        // noise is a leak. A short run only proves that jobs can follow each other.
+        // Heap and metaspace grow to their limits first; what grows after that leaks. A short run
+        // only proves that jobs can follow each other.
         if (submissions >= 40) {
             long middle = average(resident.subList(submissions / 4, submissions / 2));
             long end = average(resident.subList(submissions * 3 / 4, submissions));
@@ -155,14 +163,15 @@ class KeepLastClusterIT {
         return (long) values.stream().mapToLong(Long::longValue).average().orElseThrow();
     }
 
-    private static String[] arguments(int rows, int rowsPerSecond, Path out, boolean drey) {
-        return new String[] {
-            Integer.toString(rows),
-            Integer.toString(rowsPerSecond),
-            Integer.toString(KEYS),
-            out.toUri().toString(),
-            Boolean.toString(drey)
-        };
+    /** With a file the job has time for something to be done to it, until the file exists. */
+    private static String[] arguments(Path out, boolean drey, Path... file) {
+        Stream<String> arguments =
+                Stream.of(
+                        Integer.toString(ROWS),
+                        Integer.toString(KEYS),
+                        out.toUri().toString(),
+                        Boolean.toString(drey));
+        return Stream.concat(arguments, Stream.of(file).map(Path::toString)).toArray(String[]::new);
     }
 
     private void assertSameAsStock(List<String> lines) {

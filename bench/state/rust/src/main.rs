@@ -51,11 +51,11 @@ impl Draw {
 
 type Map = HashMap<Box<[u8]>, u64, ahash::RandomState>;
 
-/// Fills a map and lowers best[i] to the time of batch i.
-fn build(width: usize, entries: usize, best: &mut Vec<u64>) -> Map {
+/// Fills a map and says what that took.
+fn build(width: usize, entries: usize) -> (Map, u64) {
     let mut map = Map::default();
     let mut keys = vec![0u8; BATCH * width];
-    let (mut batch, mut from) = (0, 0usize);
+    let (mut spent, mut from) = (0, 0usize);
     while from < entries {
         let n = BATCH.min(entries - from);
         let mut i = from as u64;
@@ -68,10 +68,9 @@ fn build(width: usize, entries: usize, best: &mut Vec<u64>) -> Map {
             map.insert(key.into(), from as u64);
             from += 1;
         }
-        best[batch] = best[batch].min(cpu() - start);
-        batch += 1;
+        spent += cpu() - start;
     }
-    map
+    (map, spent)
 }
 
 fn main() {
@@ -79,13 +78,14 @@ fn main() {
     let (width, entries): (usize, usize) = (args[1].parse().unwrap(), args[2].parse().unwrap());
     let (queries, builds, rounds): (usize, usize, usize) =
         (args[3].parse().unwrap(), args[4].parse().unwrap(), args[5].parse().unwrap());
-    let mut best = vec![u64::MAX; entries.div_ceil(BATCH)];
-    let mut map = build(width, entries, &mut best);
+    let (mut map, mut best) = build(width, entries);
     for _ in 1..builds {
         drop(std::mem::take(&mut map));
-        map = build(width, entries, &mut best);
+        let (again, spent) = build(width, entries);
+        map = again;
+        best = best.min(spent);
     }
-    println!("cell insert {width} {entries} {}", best.iter().sum::<u64>() as f64 / entries as f64);
+    println!("cell insert {width} {entries} {}", best as f64 / entries as f64);
 
     let mut draw = Draw(7);
     let mut hits = vec![0u8; queries * width];

@@ -437,7 +437,7 @@ class ArrowHostTest {
         Schema schema = columnar(type);
         String keepLast =
                 "{\"generateInsert\":true,\"generateUpdateBefore\":true,\"isRowtime\":false,\"keepLastRow\":true,"
-                    + "\"operator\":\"deduplicate\",\"outputInsertOnly\":false,\"stateTtlMillis\":0,\"uniqueKeys\":[0],\"version\":1}";
+                        + "\"operator\":\"deduplicate\",\"outputInsertOnly\":false,\"stateTtlMillis\":0,\"uniqueKeys\":[0],\"version\":1}";
         long handle = open(keepLast, schema, schema);
         try (VectorSchemaRoot root = VectorSchemaRoot.create(schema, allocator)) {
             String[] names = {"Alice", "Bob", "Alice", null, "Alice", null};

@@ -166,7 +166,7 @@ final class BoundaryBenchmark {
         System.out.printf(
                 Locale.ROOT,
                 "boundary: %.1f ns/row in and out (%.1f in); %.1f ns/row more than Flink's own"
-                    + " serialization when serialized%n",
+                        + " serialization when serialized%n",
                 through,
                 in,
                 serialized - heap);

@@ -24,12 +24,14 @@ func fields(t *testing.T, text string) []logical.Row {
 	return []logical.Row{row}
 }
 
-// Every specification that the host is known to write opens an operator.
+// Every specification that the host is known to write opens an operator. Those in refused are written, too, but the planner
+// never hands them out: it keeps such nodes on Flink.
 func TestOpenGoldenFiles(t *testing.T) {
 	files, err := filepath.Glob("spec/testdata/*.json")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no golden files: %v", err)
 	}
+	refused := map[string]string{"rank_retract_offset.json": "stateTtlMillis"}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -37,6 +39,12 @@ func TestOpenGoldenFiles(t *testing.T) {
 		}
 		budget := rowstate.NewBudget(0)
 		o, err := Open(text, fields(t, bid), op.KeyGroups{First: 3, Last: 5, Max: 128}, budget)
+		if reason := refused[filepath.Base(file)]; reason != "" {
+			if !errors.Is(err, op.ErrUnsupported) || !strings.Contains(err.Error(), reason) {
+				t.Errorf("%s: %v, want unsupported because of %s", file, err, reason)
+			}
+			continue
+		}
 		if err != nil {
 			t.Errorf("%s: %v", file, err)
 			continue

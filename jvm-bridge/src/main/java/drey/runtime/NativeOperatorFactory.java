@@ -4,6 +4,9 @@ import drey.jni.NativeLibrary;
 
 import org.apache.flink.api.common.ExecutionConfig;
 import org.apache.flink.api.common.typeinfo.TypeInformation;
+import org.apache.flink.runtime.checkpoint.PrioritizedOperatorSubtaskState;
+import org.apache.flink.runtime.checkpoint.StateObjectCollection;
+import org.apache.flink.runtime.state.KeyedStateHandle;
 import org.apache.flink.streaming.api.operators.AbstractStreamOperatorFactory;
 import org.apache.flink.streaming.api.operators.ChainingStrategy;
 import org.apache.flink.streaming.api.operators.OneInputStreamOperatorFactory;
@@ -24,7 +27,7 @@ import java.util.concurrent.ConcurrentHashMap;
 /**
  * Takes the place of the stock operator factory inside a finished transformation. Everything the job graph sees (chaining
  * strategy, operator attributes, type configuration) is answered by the stock factory, which is kept inside: a
- * TaskManager that can't run the native operator creates the stock one.
+ * TaskManager that can't run the native operator creates the stock one, and so does a job that goes on from the stock one's state.
  */
 public final class NativeOperatorFactory extends AbstractStreamOperatorFactory<RowData>
         implements OneInputStreamOperatorFactory<RowData, RowData> {
@@ -88,6 +91,9 @@ public final class NativeOperatorFactory extends AbstractStreamOperatorFactory<R
 
     /** Why the native operator can't run in this process; null if it can. */
     private static String reasonForStock(StreamOperatorParameters<RowData> parameters) {
+        if (restoresStockState(parameters)) {
+            return "it is restored from state that Flink's operator has written";
+        }
         String unavailable = NativeLibrary.unavailableReason();
         if (unavailable != null) {
             return unavailable;
@@ -100,6 +106,26 @@ public final class NativeOperatorFactory extends AbstractStreamOperatorFactory<R
                     + " (taskmanager.memory.managed.fraction or taskmanager.memory.managed.size)";
         }
         return null;
+    }
+
+    /**
+     * Flink's operator keeps managed keyed state, the native one raw keyed state and nothing else. Managed state covers whole
+     * key-group ranges, also where they hold no keys, so all subtasks of a job come to the same answer.
+     */
+    private static boolean restoresStockState(StreamOperatorParameters<RowData> parameters) {
+        PrioritizedOperatorSubtaskState state =
+                parameters
+                        .getContainingTask()
+                        .getEnvironment()
+                        .getTaskStateManager()
+                        .prioritizedOperatorState(parameters.getStreamConfig().getOperatorID());
+        return state.isRestored()
+                && holdsAny(state.getPrioritizedManagedKeyedState())
+                && !holdsAny(state.getPrioritizedRawKeyedState());
+    }
+
+    private static boolean holdsAny(List<StateObjectCollection<KeyedStateHandle>> alternatives) {
+        return alternatives.stream().anyMatch(StateObjectCollection::hasState);
     }
 
     private static String name(StreamOperatorParameters<RowData> parameters) {

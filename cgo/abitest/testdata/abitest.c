@@ -654,7 +654,8 @@ static void flat(void) {
   }
   long last = resident_kb();
   printf("resident: %ld kB after 200,000 empty batches, %ld kB after 1,200,000, %ld kB after 10,000 handles, %ld kB after 20,000\n", before, after, opened, last);
-  CHECK(after - before < before / 100 + 1024, "grew by %ld kB", after - before);
+  // One leaked ArrowArray a batch would be 78,000 kB; the Go runtime by itself grows by a megabyte or so.
+  CHECK(after - before < 4096, "grew by %ld kB", after - before);
   CHECK(last - opened < 2048, "grew by %ld kB over 10,000 handles", last - opened);
 }
 

@@ -36,5 +36,5 @@ func Open(text []byte, inputs []logical.Row, groups op.KeyGroups, budget *rowsta
 	case *spec.Rank:
 		return topn.New(s, inputs[0], groups, budget)
 	}
-	return nil, op.Unsupportedf("operator %q", s.Operator())
+	return nil, op.Unsupportedf("operator %q: not built yet", s.Operator())
 }

@@ -32,13 +32,26 @@ func TestOpenGoldenFiles(t *testing.T) {
 		t.Fatalf("no golden files: %v", err)
 	}
 	refused := map[string]string{"rank_retract_offset.json": "stateTtlMillis"}
+	inputs := map[string]string{
+		"global_group_aggregate.json":      `[{"name":"bidder","type":"BIGINT"},{"name":"count1$0","type":"BIGINT"},{"name":"sum$1","type":"BIGINT"},{"name":"max$2","type":"STRING"}]`,
+		"incremental_group_aggregate.json": `[{"name":"bidder","type":"BIGINT"},{"name":"bucket","type":"INT"},{"name":"count$0","type":"BIGINT"},{"name":"distinct$0","type":"RAW('org.apache.flink.table.api.dataview.MapView', 'serializer')"}]`,
+	}
+	for _, file := range files {
+		if name := filepath.Base(file); strings.Contains(name, "group_aggregate") {
+			refused[name] = "not built yet"
+		}
+	}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		budget := rowstate.NewBudget(0)
-		o, err := Open(text, fields(t, bid), op.KeyGroups{First: 3, Last: 5, Max: 128}, budget)
+		input, ok := inputs[filepath.Base(file)]
+		if !ok {
+			input = bid
+		}
+		o, err := Open(text, fields(t, input), op.KeyGroups{First: 3, Last: 5, Max: 128}, budget)
 		if reason := refused[filepath.Base(file)]; reason != "" {
 			if !errors.Is(err, op.ErrUnsupported) || !strings.Contains(err.Error(), reason) {
 				t.Errorf("%s: %v, want unsupported because of %s", file, err, reason)

@@ -33,8 +33,12 @@ type header struct {
 
 // operators makes an empty specification for each operator there is.
 var operators = map[string]func() Spec{
-	"deduplicate": func() Spec { return new(Deduplicate) },
-	"rank":        func() Spec { return new(Rank) },
+	"deduplicate":               func() Spec { return new(Deduplicate) },
+	"globalGroupAggregate":      func() Spec { return new(GlobalGroupAggregate) },
+	"groupAggregate":            func() Spec { return new(GroupAggregate) },
+	"incrementalGroupAggregate": func() Spec { return new(IncrementalGroupAggregate) },
+	"localGroupAggregate":       func() Spec { return new(LocalGroupAggregate) },
+	"rank":                      func() Spec { return new(Rank) },
 }
 
 // ErrUnknown is Decode's error for a specification of an operator or version that this library doesn't know. It may be

@@ -29,6 +29,17 @@ func bid(t testing.TB) logical.Row {
 	return row(t, "BIGINT", "BIGINT", "BIGINT", "STRING", "STRING", "TIMESTAMP(3)", "STRING")
 }
 
+// inputOf is the input that a golden file is for.
+func inputOf(t testing.TB, file string) logical.Row {
+	switch filepath.Base(file) {
+	case "global_group_aggregate.json":
+		return row(t, "BIGINT", "BIGINT", "BIGINT", "STRING")
+	case "incremental_group_aggregate.json":
+		return row(t, "BIGINT", "INT", "BIGINT", "RAW('org.apache.flink.table.api.dataview.MapView', 'serializer')")
+	}
+	return bid(t)
+}
+
 // The Java side builds the same files from exec nodes.
 func TestGoldenFilesAreCanonical(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.json")
@@ -48,7 +59,7 @@ func TestGoldenFilesAreCanonical(t *testing.T) {
 		if got := Encode(s); !bytes.Equal(got, text) {
 			t.Errorf("%s: encoded as %s", file, got)
 		}
-		if problems := s.Validate([]logical.Row{bid(t)}); problems != nil {
+		if problems := s.Validate([]logical.Row{inputOf(t, file)}); problems != nil {
 			t.Errorf("%s: %q", file, problems)
 		}
 	}

@@ -49,18 +49,27 @@ const (
 	outputPadding = 64
 )
 
-func (m *outputMemory) Alloc(rows, bytes int) *changelog.Buffers {
+func (m *outputMemory) Alloc(form changelog.Form, rows, bytes int) *changelog.Buffers {
 	align := func(n int) int { return (n + cacheLine - 1) &^ (cacheLine - 1) }
-	kinds, offsets, source := align(rows), align(4*(rows+1)), align(4*rows)
-	n := cacheLine + kinds + offsets + source + align(bytes) + outputPadding
+	const view = int(unsafe.Sizeof(changelog.View{}))
+	kinds, offsets, views, source := align(rows), align(4*(rows+1)), 0, align(4*rows)
+	if form.Joined() {
+		offsets, views = 0, align(view*rows)
+	}
+	n := cacheLine + kinds + offsets + 2*views + source + align(bytes) + outputPadding
 	block := cAlloc(n)
 	at := unsafe.Add(block, uintptr(align(int(uintptr(block))))-uintptr(block))
-	b := &changelog.Buffers{
-		Kinds:   unsafe.Slice((*changelog.RowKind)(at), rows),
-		Offsets: unsafe.Slice((*int32)(unsafe.Add(at, kinds)), rows+1),
-		Source:  unsafe.Slice((*int32)(unsafe.Add(at, kinds+offsets)), rows),
-		Data:    unsafe.Slice((*byte)(unsafe.Add(at, kinds+offsets+source)), bytes),
+	b := &changelog.Buffers{Kinds: unsafe.Slice((*changelog.RowKind)(at), rows)}
+	at = unsafe.Add(at, kinds)
+	if form.Joined() {
+		b.Left = unsafe.Slice((*changelog.View)(at), rows)
+		b.Right = unsafe.Slice((*changelog.View)(unsafe.Add(at, views)), rows)
+	} else {
+		b.Offsets = unsafe.Slice((*int32)(at), rows+1)
 	}
+	at = unsafe.Add(at, offsets+2*views)
+	b.Source = unsafe.Slice((*int32)(at), rows)
+	b.Data = unsafe.Slice((*byte)(unsafe.Add(at, source)), bytes)
 	if m.blocks == nil {
 		m.blocks = map[*changelog.Buffers]outputBlock{}
 	}

@@ -16,5 +16,5 @@ func openOperator(a openArguments, budget *rowstate.Budget) (op.Operator, error)
 	for i, input := range a.inputs {
 		inputs[i] = input.row
 	}
-	return native.Open(a.spec, inputs, a.groups, budget)
+	return native.Open(a.spec, inputs, a.groups, budget, op.Host{})
 }

@@ -14,9 +14,9 @@ import (
 )
 
 // Open makes the operator that a specification in canonical JSON asks for, for a subtask that owns some key groups, with
-// the memory of a budget. The error is op.ErrUnsupported if the host should rather run its own operator, op.ErrInvalid if
+// the memory of a budget and what the host offers. The error is op.ErrUnsupported if the host should rather run its own operator, op.ErrInvalid if
 // the specification is wrong, and then names all that is wrong with it.
-func Open(text []byte, inputs []logical.Row, groups op.KeyGroups, budget *rowstate.Budget) (op.Operator, error) {
+func Open(text []byte, inputs []logical.Row, groups op.KeyGroups, budget *rowstate.Budget, host op.Host) (op.Operator, error) {
 	if groups.Max <= 0 || groups.First < 0 || groups.Last < groups.First || groups.Last >= groups.Max {
 		return nil, op.Invalidf("key groups %d to %d of %d", groups.First, groups.Last, groups.Max)
 	}
@@ -30,6 +30,7 @@ func Open(text []byte, inputs []logical.Row, groups op.KeyGroups, budget *rowsta
 	if problems := s.Validate(inputs); len(problems) > 0 {
 		return nil, op.Invalidf("%s: %s", s.Operator(), strings.Join(problems, "; "))
 	}
+	_ = host // for joins
 	switch s := s.(type) {
 	case *spec.Deduplicate:
 		return dedup.New(s, inputs[0], groups, budget)

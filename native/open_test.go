@@ -51,7 +51,7 @@ func TestOpenGoldenFiles(t *testing.T) {
 		if !ok {
 			input = bid
 		}
-		o, err := Open(text, fields(t, input), op.KeyGroups{First: 3, Last: 5, Max: 128}, budget)
+		o, err := Open(text, fields(t, input), op.KeyGroups{First: 3, Last: 5, Max: 128}, budget, op.Host{})
 		if reason := refused[filepath.Base(file)]; reason != "" {
 			if !errors.Is(err, op.ErrUnsupported) || !strings.Contains(err.Error(), reason) {
 				t.Errorf("%s: %v, want unsupported because of %s", file, err, reason)
@@ -89,7 +89,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"key groups", "", "", bid, op.KeyGroups{First: 0, Last: 128, Max: 128}, op.ErrInvalid, "key groups 0 to 128 of 128"},
 	} {
 		budget := rowstate.NewBudget(0)
-		_, err := Open([]byte(strings.Replace(spec, test.old, test.new, 1)), fields(t, test.input), test.groups, budget)
+		_, err := Open([]byte(strings.Replace(spec, test.old, test.new, 1)), fields(t, test.input), test.groups, budget, op.Host{})
 		if !errors.Is(err, test.kind) || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: error %v, want %q", test.name, err, test.want)
 		}

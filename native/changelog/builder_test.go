@@ -13,8 +13,8 @@ type countingMemory struct {
 	allocs int
 }
 
-func (m *countingMemory) Alloc(rows, bytes int) *Buffers {
-	b := heap{}.Alloc(rows, bytes)
+func (m *countingMemory) Alloc(form Form, rows, bytes int) *Buffers {
+	b := heap{}.Alloc(form, rows, bytes)
 	for i := range b.Offsets {
 		b.Offsets[i] = -99
 	}

@@ -38,7 +38,7 @@ func bids(t testing.TB, s spec.Deduplicate, keys, batches, n int) (op.Operator, 
 		s.RowtimeIndex = &index
 	}
 	budget := rowstate.NewBudget(0)
-	o, err := native.Open(spec.Encode(&s), []logical.Row{input}, optest.Groups, budget)
+	o, err := native.Open(spec.Encode(&s), []logical.Row{input}, optest.Groups, budget, op.Host{})
 	if err != nil {
 		t.Fatal(err)
 	}

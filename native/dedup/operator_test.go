@@ -49,7 +49,7 @@ func open(t testing.TB, s spec.Deduplicate, limit int64) *fixture {
 		index := 2
 		s.RowtimeIndex = &index
 	}
-	if f.op, err = native.Open(spec.Encode(&s), []logical.Row{input}, optest.Groups, f.budget); err != nil {
+	if f.op, err = native.Open(spec.Encode(&s), []logical.Row{input}, optest.Groups, f.budget, op.Host{}); err != nil {
 		t.Fatal(err)
 	}
 	return f

@@ -32,6 +32,15 @@ type Operator interface {
 	Close()
 }
 
+// Resumer is an Operator that may emit any number of rows for one. When out.Full() it may stop in the middle of Push,
+// Watermark or Flush. Its Unfinished is true then, the batch stays valid, and Resume is called once the rows emitted so far
+// have been taken away, again and again; nothing else is called before Unfinished is false, except for Close.
+type Resumer interface {
+	Unfinished() bool
+	// Resume goes on where the operator has stopped. It too may stop when out.Full(), and for no other reason.
+	Resume(out *changelog.Builder) error
+}
+
 // KeyGroups is the part of the key space a subtask owns: groups First..Last, inclusive, of Max in all.
 type KeyGroups struct {
 	First, Last, Max int

@@ -59,7 +59,7 @@ func open(t testing.TB, s spec.Rank, limit int64) *fixture {
 		t.Fatal(err)
 	}
 	f := &fixture{t: t, codec: codec, budget: rowstate.NewBudget(limit), out: changelog.NewBuilder(changelog.BuilderOptions{})}
-	if f.op, err = native.Open(spec.Encode(&s), []logical.Row{input}, optest.Groups, f.budget); err != nil {
+	if f.op, err = native.Open(spec.Encode(&s), []logical.Row{input}, optest.Groups, f.budget, op.Host{}); err != nil {
 		t.Fatal(err)
 	}
 	return f
@@ -147,7 +147,7 @@ func TestFloatingPointSortKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := &fixture{t: t, codec: codec, budget: rowstate.NewBudget(0), out: changelog.NewBuilder(changelog.BuilderOptions{})}
-		if f.op, err = native.Open(spec.Encode(&s), []logical.Row{input}, optest.Groups, f.budget); err != nil {
+		if f.op, err = native.Open(spec.Encode(&s), []logical.Row{input}, optest.Groups, f.budget, op.Host{}); err != nil {
 			t.Fatal(err)
 		}
 		var rows []string
@@ -379,7 +379,7 @@ func TestTTLIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = native.Open(spec.Encode(&s), []logical.Row{input}, optest.Groups, rowstate.NewBudget(0))
+	_, err = native.Open(spec.Encode(&s), []logical.Row{input}, optest.Groups, rowstate.NewBudget(0), op.Host{})
 	if !errors.Is(err, op.ErrUnsupported) || !strings.Contains(err.Error(), "stateTtlMillis") {
 		t.Errorf("error %v", err)
 	}

@@ -37,6 +37,7 @@ var operators = map[string]func() Spec{
 	"globalGroupAggregate":      func() Spec { return new(GlobalGroupAggregate) },
 	"groupAggregate":            func() Spec { return new(GroupAggregate) },
 	"incrementalGroupAggregate": func() Spec { return new(IncrementalGroupAggregate) },
+	"join":                      func() Spec { return new(Join) },
 	"localGroupAggregate":       func() Spec { return new(LocalGroupAggregate) },
 	"rank":                      func() Spec { return new(Rank) },
 }

@@ -7,6 +7,7 @@ import (
 	"drey/native/changelog"
 	"drey/native/logical"
 	"drey/native/op"
+	"drey/native/snapshot"
 	"drey/native/spec"
 	"drey/rowstate"
 )
@@ -28,12 +29,10 @@ type Operator struct {
 	clock     clock
 	watermark int64
 
-	spec     *spec.Deduplicate
-	identity []byte // what state must have in common with a snapshot of it
-	groups   op.KeyGroups
-	budget   *rowstate.Budget
-	pushed   bool
-	closed   bool
+	spec   *spec.Deduplicate
+	state  snapshot.State
+	budget *rowstate.Budget
+	closed bool
 }
 
 // clock is the host's processing time, and what it means for values with a TTL.
@@ -91,10 +90,9 @@ func New(s *spec.Deduplicate, input logical.Row, groups op.KeyGroups, budget *ro
 		return nil, op.Unsupportedf("deduplicate: uniqueKeys: %w", err)
 	}
 	o := &Operator{
-		layout: layout, projector: projector, spec: s, groups: groups, budget: budget, watermark: math.MinInt64,
-		clock: clock{ttl: s.StateTTLMillis},
+		layout: layout, projector: projector, spec: s, budget: budget, watermark: math.MinInt64,
+		clock: clock{ttl: s.StateTTLMillis}, state: snapshot.State{Operator: s.Name, Identity: identify(s, types), Groups: groups},
 	}
-	o.identity = identify(s, types)
 	if s.MiniBatch != nil {
 		o.bundle = newBundle(o, budget)
 	}
@@ -140,7 +138,7 @@ func (o *Operator) Push(input int, in *changelog.Batch, out *changelog.Builder) 
 		return err
 	}
 	if o.table == nil && o.bundle == nil {
-		o.pushed = true
+		o.state.Begun = true
 		for i := range in.Len() {
 			out.Append(changelog.UpdateAfter, in.Row(i), i)
 		}
@@ -149,7 +147,7 @@ func (o *Operator) Push(input int, in *changelog.Batch, out *changelog.Builder) 
 	if err := o.projector.Project(in, &o.keys); err != nil {
 		return op.Corruptf("deduplicate: %w", err)
 	}
-	o.pushed = true
+	o.state.Begun = true
 	o.tick(in.Now)
 	if o.bundle != nil {
 		return o.bundle.push(in, out)

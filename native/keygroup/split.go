@@ -13,7 +13,7 @@ type Sorted struct {
 	starts []uint32 // of each key group in refs, and the end
 }
 
-// Sort sorts the entries that keep accepts into key groups first..last of max. Within a group they have the order in which
+// Sort sorts the entries that keep accepts, all if it is nil, into key groups first..last of max. Within a group they have the order in which
 // the table visits them. A key of another group is an error: it should not have come here.
 func Sort(table *rowstate.Table, first, last, max int, keep func(rowstate.Ref) bool) (*Sorted, error) {
 	s := &Sorted{first: first, starts: make([]uint32, last-first+2)}
@@ -22,7 +22,7 @@ func Sort(table *rowstate.Table, first, last, max int, keep func(rowstate.Ref) b
 	}
 	refs, of := make([]rowstate.Ref, 0, table.Len()), make([]uint16, 0, table.Len())
 	for ref := range table.All() {
-		if !keep(ref) {
+		if keep != nil && !keep(ref) {
 			continue
 		}
 		group := Of(table.Key(ref), max)

@@ -22,24 +22,12 @@ func rewrite(rng *rand.Rand, b *changelog.Batch, partitions, prices uint64) {
 	}
 }
 
-func bids(f *fixture, n int) *changelog.Batch {
+func bids(f *optest.Fixture, n int) *changelog.Batch {
 	var rows []string
 	for i := range n {
 		rows = append(rows, fmt.Sprintf(`+I 1 "%d" 1 "https://www.nexmark.com/item.htm" 7 "channel-1234"`, i%7))
 	}
-	return f.batch(rows...)
-}
-
-func (f *fixture) pushAndDrop(b *changelog.Batch) {
-	if err := f.op.Push(0, b, f.out); err != nil {
-		f.t.Fatal(err)
-	}
-	for {
-		if _, ok := f.out.Next(); !ok {
-			f.out.Recycle()
-			return
-		}
-	}
+	return f.Batch(rows...)
 }
 
 func TestSteadyStateAllocatesNothing(t *testing.T) {
@@ -54,12 +42,12 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 		round := func() {
 			for range 40 {
 				rewrite(rng, b, 500, 1000)
-				f.pushAndDrop(b)
+				f.PushAndDrop(b)
 				if retract {
 					for i := range b.Kinds {
 						b.Kinds[i] = changelog.Delete
 					}
-					f.pushAndDrop(b)
+					f.PushAndDrop(b)
 					for i := range b.Kinds {
 						b.Kinds[i] = changelog.Insert
 					}
@@ -72,7 +60,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 		if n := testing.AllocsPerRun(5, round); n > 1 {
 			t.Errorf("%s: %v allocations for %d rows", name, n, 40*256)
 		}
-		f.close()
+		f.Close()
 	}
 }
 
@@ -89,11 +77,11 @@ func BenchmarkPush(b *testing.B) {
 	} {
 		b.Run(test.name, func(b *testing.B) {
 			f := open(b, test.spec, 0)
-			defer f.close()
+			defer f.Close()
 			batch, rng := bids(f, 1024), rand.New(rand.NewPCG(1, 1))
 			for range 12 * test.partitions / 1024 {
 				rewrite(rng, batch, test.partitions, 1<<40)
-				f.pushAndDrop(batch)
+				f.PushAndDrop(batch)
 			}
 			b.ReportAllocs()
 			b.ResetTimer()
@@ -103,7 +91,7 @@ func BenchmarkPush(b *testing.B) {
 				rewrite(rng, batch, test.partitions, 1<<40)
 				b.StartTimer()
 				start := time.Now()
-				f.pushAndDrop(batch)
+				f.PushAndDrop(batch)
 				times = append(times, time.Since(start))
 			}
 			optest.ReportTimes(b, times, 1024)
@@ -114,7 +102,7 @@ func BenchmarkPush(b *testing.B) {
 		for _, number := range []bool{false, true} {
 			b.Run(fmt.Sprintf("op=retract/top=10/number=%v/partitions=1/rows=%d", number, size), func(b *testing.B) {
 				f := open(b, top(spec.RetractableTopN, 1, 10, number), 0)
-				defer f.close()
+				defer f.Close()
 				batch, rng := bids(f, 1024), rand.New(rand.NewPCG(1, 1))
 				there := make([]uint64, 0, size+512)
 				set := func(i int, kind changelog.RowKind, price uint64) {
@@ -132,7 +120,7 @@ func BenchmarkPush(b *testing.B) {
 					for i := range 1024 {
 						fill(i)
 					}
-					f.pushAndDrop(batch)
+					f.PushAndDrop(batch)
 				}
 				b.ReportAllocs()
 				b.ResetTimer()
@@ -148,7 +136,7 @@ func BenchmarkPush(b *testing.B) {
 					}
 					b.StartTimer()
 					start := time.Now()
-					f.pushAndDrop(batch)
+					f.PushAndDrop(batch)
 					times = append(times, time.Since(start))
 				}
 				optest.ReportTimes(b, times, 1024)

@@ -8,6 +8,7 @@ import (
 	"drey/native/changelog"
 	"drey/native/logical"
 	"drey/native/op"
+	"drey/native/snapshot"
 	"drey/native/spec"
 	"drey/rowstate"
 )
@@ -33,12 +34,10 @@ type Operator struct {
 	endType     logical.Kind
 	invalidTopN int64 // rows that want another end than their partition has
 
-	spec     *spec.Rank
-	identity []byte
-	groups   op.KeyGroups
-	budget   *rowstate.Budget
-	pushed   bool
-	closed   bool
+	spec   *spec.Rank
+	state  snapshot.State
+	budget *rowstate.Budget
+	closed bool
 }
 
 // strategy is one of the functions that stock has for ranks. A partition's value in the table starts with the end of its
@@ -107,8 +106,8 @@ func New(s *spec.Rank, input logical.Row, groups op.KeyGroups, budget *rowstate.
 		return nil, op.Unsupportedf("rank: orderBy: %w", err)
 	}
 	o := &Operator{
-		layout: layout, projector: projector, sortKeys: sortKeys, spec: s, groups: groups, budget: budget,
-		identity: identify(s, types),
+		layout: layout, projector: projector, sortKeys: sortKeys, spec: s, budget: budget,
+		state: snapshot.State{Operator: s.Name, Identity: identify(s, types), Groups: groups},
 	}
 	o.out = newOutput(s, layout)
 	if g := s.RankRange; g.Type == "Constant" {
@@ -160,7 +159,7 @@ func (o *Operator) Push(input int, in *changelog.Batch, out *changelog.Builder) 
 	if err := o.projector.Project(in, &o.keys); err != nil {
 		return op.Corruptf("rank: %w", err)
 	}
-	o.pushed = true
+	o.state.Begun = true
 	if err := o.reserve(in.Len(), int64(len(o.keys.Data)), int64(len(in.Data))); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -50,6 +51,8 @@ var (
 	// The words all operators share.
 	base     = []string{"native/changelog", "native/expr", "native/keygroup", "native/binrow", "native/logical"}
 	contract = []string{"native/op", "native/spec"}
+	// What operators have in common and is not part of their contract.
+	shared = []string{"native/snapshot"}
 	// Helpers of tests: they may import anything below native, and only test files may import them.
 	testOnly = []string{"native/optest/...", "native/metamorphic/...", "rowstate/rowstatetest/...", "cgo/abitest/..."}
 )
@@ -62,13 +65,14 @@ var layers = []layer{
 		others: []string{"golang.org/x/sys/unix", "github.com/apache/arrow-go/", "github.com/dolthub/swiss"}},
 	{match: dirs(base...), ours: append([]string{"rowstate/..."}, base...), others: []string{"github.com/apache/arrow-go/"}},
 	{match: dirs(contract...), ours: append([]string{"rowstate"}, base...)},
+	{match: dirs(shared...), ours: append(append([]string{"rowstate"}, base...), contract...)},
 	{match: dirs("native"), ours: []string{"native/...", "rowstate/..."}},
 	{match: dirs(testOnly...), ours: []string{"native/...", "rowstate/...", "simd", "cgo/..."},
 		others: []string{"github.com/apache/arrow-go/"}},
 	{match: dirs("cgo/..."), ours: []string{"native/...", "rowstate/...", "cgo/..."},
 		others: []string{"github.com/apache/arrow-go/", "golang.org/x/sys/unix"}},
 	{match: dirs("bench/...", "nexmark/..."), ours: []string{"simd/...", "rowstate/...", "native/..."}, others: []string{""}},
-	{match: dirs("native/..."), ours: append(append([]string{"rowstate/..."}, base...), contract...),
+	{match: dirs("native/..."), ours: slices.Concat([]string{"rowstate/..."}, base, contract, shared),
 		others: []string{"github.com/dolthub/swiss"}},
 }
 
@@ -218,6 +222,8 @@ func TestImportTable(t *testing.T) {
 		{"native/changelog", "drey/rowstate", false, true},
 		{"native/dedup", "drey/native/op", false, true},
 		{"native/dedup", "drey/native/topn", false, false},
+		{"native/dedup", "drey/native/snapshot", false, true},
+		{"native/snapshot", "drey/native/dedup", false, false},
 		{"native/dedup", "drey/simd", false, false},
 		{"native/dedup", "drey/native/optest", false, false},
 		{"native/dedup", "drey/native/optest", true, true},

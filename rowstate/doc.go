@@ -98,6 +98,7 @@
 //
 //	Ordered     order-statistic sets: insert, delete, k-th, rank; one array, then a B+ tree that counts
 //	Chains      the rows of one key, two in the handle, more in nodes
+//	RowIndex    rows by their bytes, in groups too large to be searched one by one; Chains has one built in
 //	Timelines   elements by time: a ring of segments, pruned from the front
 //	Multiset    rows with counts
 //	TTL, Sweep  last-write times in values; expired entries go a few per call

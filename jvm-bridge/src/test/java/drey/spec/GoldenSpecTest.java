@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import drey.spec.DeduplicateSpec.MiniBatch;
+import drey.spec.JoinSpec.Side;
 import drey.spec.RankSpec.Function;
 import drey.spec.RankSpec.RankRange.Constant;
 import drey.spec.RankSpec.RankRange.Variable;
@@ -18,6 +19,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 
@@ -195,7 +197,111 @@ class GoldenSpecTest {
                         false,
                         true,
                         3600000));
+        joins(specs);
         return specs;
+    }
+
+    private static void joins(Map<String, OperatorSpec> specs) {
+        Side plain = side(List.of(0), Optional.empty(), 0);
+        Side one = side(List.of(0), Optional.of(List.of(0)), 0);
+        List<Boolean> equal = List.of(true);
+        Optional<JoinSpec.Condition> always = Optional.empty();
+        OptionalLong noBundles = OptionalLong.empty();
+        specs.put("join_inner", new JoinSpec("INNER", plain, plain, equal, always, noBundles));
+        specs.put(
+                "join_inner_unique_keys",
+                new JoinSpec(
+                        "INNER",
+                        side(List.of(0), Optional.of(List.of(1)), 0),
+                        one,
+                        equal,
+                        always,
+                        noBundles));
+        specs.put("join_anti", new JoinSpec("ANTI", plain, one, equal, always, noBundles));
+        specs.put(
+                "join_full_null_safe_ttl",
+                new JoinSpec(
+                        "FULL",
+                        side(List.of(1, 0), Optional.empty(), 3_600_000),
+                        side(List.of(7, 0), Optional.of(List.of(8)), 7_200_000),
+                        List.of(false, true),
+                        always,
+                        noBundles));
+        specs.put(
+                "join_left_condition",
+                new JoinSpec(
+                        "LEFT",
+                        plain,
+                        one,
+                        equal,
+                        Optional.of(
+                                new JoinSpec.Condition.Native(
+                                        call(
+                                                "AND",
+                                                call(
+                                                        ">=",
+                                                        ref(5, "TIMESTAMP(3)"),
+                                                        ref(12, "TIMESTAMP(3)")),
+                                                call(
+                                                        "<=",
+                                                        ref(5, "TIMESTAMP(3)"),
+                                                        ref(13, "TIMESTAMP(3)"))))),
+                        noBundles));
+        specs.put(
+                "join_semi",
+                new JoinSpec(
+                        "SEMI",
+                        plain,
+                        plain,
+                        equal,
+                        Optional.of(
+                                new JoinSpec.Condition.Native(
+                                        call(
+                                                ">",
+                                                ref(2, "BIGINT"),
+                                                new Expression.Call(
+                                                        "+",
+                                                        "BIGINT",
+                                                        List.of(
+                                                                ref(10, "BIGINT"),
+                                                                new Expression.Literal(
+                                                                        "BIGINT",
+                                                                        Optional.of("100"))))))),
+                        noBundles));
+        specs.put(
+                "join_right_host_condition",
+                new JoinSpec(
+                        "RIGHT",
+                        plain,
+                        one,
+                        equal,
+                        Optional.of(new JoinSpec.Condition.Host()),
+                        noBundles));
+        specs.put(
+                "join_mini_batch",
+                new JoinSpec("LEFT", plain, one, equal, always, OptionalLong.of(5000)));
+        Side none = side(List.of(), Optional.empty(), 0);
+        specs.put(
+                "join_no_key",
+                new JoinSpec(
+                        "INNER",
+                        none,
+                        side(List.of(), Optional.of(List.of()), 0),
+                        List.of(),
+                        always,
+                        noBundles));
+    }
+
+    private static Side side(List<Integer> keys, Optional<List<Integer>> uniqueKey, long ttl) {
+        return new Side(keys, uniqueKey, ttl);
+    }
+
+    private static Expression ref(int index, String type) {
+        return new Expression.Ref(index, type);
+    }
+
+    private static Expression call(String op, Expression... args) {
+        return new Expression.Call(op, "BOOLEAN", List.of(args));
     }
 
     @Test

@@ -183,7 +183,9 @@ func (x *RowIndex) after(e *indexed) *indexed {
 	return x.block(e.next)
 }
 
-func (x *RowIndex) in(r Ref) *indexed { return (*indexed)(unsafe.Pointer(unsafe.SliceData(x.table.Value(r)))) }
+func (x *RowIndex) in(r Ref) *indexed {
+	return (*indexed)(unsafe.Pointer(unsafe.SliceData(x.table.Value(r))))
+}
 
 func (x *RowIndex) block(r Ref) *indexed {
 	return (*indexed)(unsafe.Pointer(unsafe.SliceData(x.more.Bytes(r, indexedSize))))

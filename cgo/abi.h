@@ -10,12 +10,18 @@
 //                  field's metadata has drey.form=row and flink.fields=[{"name":..,"type":..},..] where type is
 //                  LogicalType.asSerializableString(). Output batches have a third column `source`, int32: the index, in
 //                  the last pushed batch of input 0, of the row that caused this one, or -1 (timers, bundles).
+//   joined form    output only, for operators whose rows consist of two (Flink's JoinedRowData): the columns are kind, `left`,
+//                  `right` and `source`. left and right are binary views ("vz"), each value one BinaryRowData, over the one
+//                  data buffer that both share; a value that many rows have is there once. The null bits of a row without
+//                  fields are all it has, 8 bytes, which stand in the view itself, as all values up to 12 bytes do. The kind
+//                  is in the column alone: the header bytes of both rows say nothing. left has metadata drey.form=joined
+//                  and flink.fields, right has flink.fields.
 //   columnar form  one column per field, each with metadata flink.type.
 #ifndef DREY_ABI_H
 #define DREY_ABI_H
 #include <stdint.h>
 
-#define DREY_ABI_VERSION 1
+#define DREY_ABI_VERSION 2
 
 // cgo knows no const; the exports written in Go spell it with these names, so that the compiler can hold them against the
 // prototypes below.
@@ -82,9 +88,12 @@ int32_t drey_open(const char *spec, int64_t spec_len, struct ArrowSchema **input
                   struct ArrowSchema *output, int32_t max_parallelism, int32_t first_key_group, int32_t last_key_group,
                   int64_t memory_budget, uint64_t *handle, char **message);
 
-// Processes a batch of `input`. The array is moved: the library calls its release exactly once, on this thread, at the
-// latest during the next call on the handle. processing_time is the host's clock, epoch milliseconds. *pending is the
-// number of output rows waiting for drey_poll. Pending output must be polled before the next push.
+// Processes a batch of `input`. The array is moved: the library calls its release exactly once, on this thread. If *pending
+// is 0 it has done so on return; otherwise the operator may have stopped in the middle of the batch, having emitted enough
+// for once, and the batch is released by the drey_poll that finds it finished, or by drey_close. processing_time is the
+// host's clock, epoch milliseconds. *pending is the number of output rows waiting for drey_poll, which may turn out to be
+// more. All output must be polled, until there is none, before the next call of another kind; only drey_close may come
+// between.
 int32_t drey_push(uint64_t handle, int32_t input, struct ArrowArray *batch, int64_t processing_time, int64_t *pending,
                   char **message);
 
@@ -95,8 +104,8 @@ int32_t drey_advance(uint64_t handle, int32_t event, int64_t value, int64_t *pen
 int32_t drey_flush(uint64_t handle, int64_t *pending, char **message);
 
 // Moves the next chunk of output into *out (allocated by the caller, zeroed). *rows is its length, 0 when nothing is left.
-// The caller calls out->release. In row form the buffers belong to the handle and stay valid until the next call of any
-// other kind on it, so a host that reads them at once may skip the release.
+// An operator that had stopped goes on here. The caller calls out->release. In row form and joined form the buffers belong
+// to the handle and stay valid until the next call on it, so a host that reads them at once may skip the release.
 int32_t drey_poll(uint64_t handle, struct ArrowArray *out, int64_t *rows, char **message);
 
 // Writes the snapshot of one key group into buffer, as much as fits; *written is 0 when the group is complete. Groups are

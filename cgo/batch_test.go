@@ -40,6 +40,8 @@ func newHostBatch(kinds []changelog.RowKind, rows ...[]byte) *hostBatch {
 	return b
 }
 
+const echoSpec = `{"operator":"echo","version":1}`
+
 func openEcho(t testing.TB, fields int) *instance {
 	row := logical.Row{Fields: make([]logical.Field, fields)}
 	schema := &batchSchema{row: row}

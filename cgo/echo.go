@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/json"
+	"errors"
 	"io"
 
 	"drey/native/changelog"
@@ -9,16 +11,76 @@ import (
 
 // echo is the operator that gives back every row it gets. No planner asks for it: it is there to test hosts, and to
 // measure what the boundary alone costs.
-type echo struct{ rows int64 }
+type echo struct {
+	echoOptions
+	rows int64
 
-const echoSpec = `{"operator":"echo","version":1}`
+	// Where it has stopped, if it gives back so many copies that it had to.
+	in     *changelog.Batch
+	row    int
+	copies int // still to be emitted of the row
+	left   changelog.Payload
+	right  changelog.Payload
+}
+
+// echoOptions say what an echo does more. The zero value is the plain echo.
+type echoOptions struct {
+	// Copies is how often each row comes back, and 1 if it is 0.
+	Copies int
+	// Joined: each row comes back joined to itself.
+	Joined bool
+}
+
+// newEcho reads a specification, nil if it is not an echo's. Unlike those of package spec it is not strict.
+func newEcho(text []byte) *echo {
+	var s struct {
+		Operator string
+		echoOptions
+	}
+	if json.Unmarshal(text, &s) != nil || s.Operator != "echo" {
+		return nil
+	}
+	s.Copies = max(s.Copies, 1)
+	return &echo{echoOptions: s.echoOptions}
+}
 
 func (e *echo) Push(_ int, in *changelog.Batch, out *changelog.Builder) error {
-	for i, kind := range in.Kinds {
-		out.Append(kind, in.Row(i), i)
-	}
 	e.rows += int64(in.Len())
-	return nil
+	if e.echoOptions == (echoOptions{Copies: 1}) {
+		for i, kind := range in.Kinds {
+			out.Append(kind, in.Row(i), i)
+		}
+		return nil
+	}
+	e.in, e.row, e.copies = in, -1, 0
+	return e.Resume(out)
+}
+
+func (e *echo) Unfinished() bool { return e.in != nil }
+
+func (e *echo) Resume(out *changelog.Builder) error {
+	if e.in == nil {
+		return errors.New("echo: asked to go on with nothing")
+	}
+	for {
+		for ; e.copies > 0; e.copies-- {
+			if out.Full() {
+				return nil
+			}
+			if e.Joined {
+				out.AppendJoined(e.in.Kinds[e.row], &e.left, &e.right, e.row)
+			} else {
+				out.Append(e.in.Kinds[e.row], e.in.Row(e.row), e.row)
+			}
+		}
+		if e.row++; e.row == e.in.Len() {
+			e.in = nil
+			return nil
+		}
+		e.copies = e.Copies
+		e.left = changelog.Payload{Bytes: e.in.Row(e.row)}
+		e.right = e.left
+	}
 }
 
 func (e *echo) Watermark(int64, *changelog.Builder) error      { return nil }

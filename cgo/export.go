@@ -86,11 +86,13 @@ func (m *outputMemory) Free(b *changelog.Buffers) {
 	cFree(block.p, block.n)
 }
 
-// exportBlock is the C memory one exported row-form chunk needs beside its data: the children and the pointer arrays.
+// exportBlock is the C memory one exported chunk needs beside its data: the children and the pointer arrays. The joined form
+// needs the most.
 type exportBlock struct {
-	children      [3]arrowArray
-	childPointers [3]unsafe.Pointer
-	buffers       [8]unsafe.Pointer // struct 1, kind 2, row 3, source 2
+	children      [4]arrowArray
+	childPointers [4]unsafe.Pointer
+	buffers       [13]unsafe.Pointer // row: struct 1, kind 2, row 3, source 2; joined: struct 1, kind 2, left 4, right 4, source 2
+	dataLength    int64              // joined: what both columns say of the length of their only data buffer
 }
 
 // exporter hands chunks of a handle's output to the host. A block is in use until the output is recycled, so that every
@@ -108,28 +110,40 @@ func (e *exporter) export(chunk *changelog.Chunk, out *arrowArray) {
 	}
 	b := e.blocks[e.used]
 	e.used++
-	n := int64(chunk.Len())
-	fill := func(a *arrowArray, buffers []unsafe.Pointer) {
-		a.length, a.nullCount, a.offset, a.nBuffers, a.nChildren = n, 0, 0, int64(len(buffers)), 0
-		setAddress(&a.buffers, unsafe.Pointer(&buffers[0]))
-		setAddress(&a.children, nil)
-		setAddress(&a.dictionary, nil)
-		setAddress(&a.release, viewRelease)
-		setAddress(&a.privateData, nil)
+	b.fill(out, int64(chunk.Len()), b.buffers[:1]) // no nulls: nowhere is there a bitmap
+	column, at := 0, 1
+	add := func(buffers ...unsafe.Pointer) {
+		list := b.buffers[at : at+1+len(buffers)]
+		setAddress(&list[0], nil)
+		for i, p := range buffers {
+			setAddress(&list[1+i], p)
+		}
+		child := &b.children[column]
+		b.fill(child, out.length, list)
+		setAddress(&b.childPointers[column], unsafe.Pointer(child))
+		column, at = column+1, at+len(list)
 	}
-	for i := range b.children {
-		setAddress(&b.childPointers[i], unsafe.Pointer(&b.children[i]))
+	data := unsafe.Pointer(unsafe.SliceData(chunk.Data))
+	add(unsafe.Pointer(unsafe.SliceData(chunk.Kinds)))
+	if chunk.Joined() {
+		b.dataLength = int64(len(chunk.Data))
+		add(unsafe.Pointer(unsafe.SliceData(chunk.Left)), data, unsafe.Pointer(&b.dataLength))
+		add(unsafe.Pointer(unsafe.SliceData(chunk.Right)), data, unsafe.Pointer(&b.dataLength))
+	} else {
+		add(unsafe.Pointer(unsafe.SliceData(chunk.Offsets)), data)
 	}
-	setAddress(&b.buffers[2], unsafe.Pointer(unsafe.SliceData(chunk.Kinds)))
-	setAddress(&b.buffers[4], unsafe.Pointer(unsafe.SliceData(chunk.Offsets)))
-	setAddress(&b.buffers[5], unsafe.Pointer(unsafe.SliceData(chunk.Data)))
-	setAddress(&b.buffers[7], unsafe.Pointer(unsafe.SliceData(chunk.Source)))
-	fill(&b.children[0], b.buffers[1:3])
-	fill(&b.children[1], b.buffers[3:6])
-	fill(&b.children[2], b.buffers[6:8])
-	fill(out, b.buffers[0:1])
-	out.nChildren = int64(len(b.children))
+	add(unsafe.Pointer(unsafe.SliceData(chunk.Source)))
+	out.nChildren = int64(column)
 	setAddress(&out.children, unsafe.Pointer(&b.childPointers[0]))
+}
+
+func (b *exportBlock) fill(a *arrowArray, n int64, buffers []unsafe.Pointer) {
+	a.length, a.nullCount, a.offset, a.nBuffers, a.nChildren = n, 0, 0, int64(len(buffers)), 0
+	setAddress(&a.buffers, unsafe.Pointer(&buffers[0]))
+	setAddress(&a.children, nil)
+	setAddress(&a.dictionary, nil)
+	setAddress(&a.release, viewRelease)
+	setAddress(&a.privateData, nil)
 }
 
 func (e *exporter) recycle() { e.used = 0 }

@@ -41,8 +41,8 @@ func guarded(message **C.char, f func() error) (status C.int32_t) {
 }
 
 // onHandle runs f on the handle's instance. Whatever is not one of the declared kinds of error is a bug that may have
-// left the state half applied: the instance is poisoned, answers every later call with this first failure, and is only
-// good for closing.
+// left the state half applied, as does an error in the middle of a batch: the instance is poisoned, answers every later
+// call with this first failure, and is only good for closing.
 func onHandle(handle C.uint64_t, message **C.char, f func(*instance) error) (status C.int32_t) {
 	debug.SetPanicOnFault(true)
 	in, refusal := handles.enter(uint64(handle))
@@ -63,12 +63,19 @@ func onHandle(handle C.uint64_t, message **C.char, f func(*instance) error) (sta
 	if err == nil {
 		return C.DREY_OK
 	}
-	if status = statusOf(err); status == C.DREY_INTERNAL {
-		in.poison = failf(C.DREY_INTERNAL, "%s: %v", in.label, err)
+	var half halfway
+	if status = statusOf(err); status == C.DREY_INTERNAL || errors.As(err, &half) {
+		in.poison = failf(status, "%s: %v", in.label, err)
 		err = in.poison
 	}
 	return report(message, err)
 }
+
+// halfway is an error, of any kind, that came when part of a batch had been processed already: no call can make that whole
+// again.
+type halfway struct{ error }
+
+func (h halfway) Unwrap() error { return h.error }
 
 // closeHandle frees the instance, poisoned or not. The handle goes first: whatever a failing close leaves behind, no later
 // call can reach it.

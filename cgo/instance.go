@@ -6,9 +6,12 @@ import "C"
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"unsafe"
+
+	"github.com/apache/arrow-go/v18/arrow"
 
 	"drey/native/changelog"
 	"drey/native/op"
@@ -24,6 +27,7 @@ type instance struct {
 	poison *failure // the first failure; set once, by the guard
 
 	operator op.Operator
+	resumer  op.Resumer // the operator, if it is one
 	budget   *rowstate.Budget
 	groups   op.KeyGroups
 	inputs   []*batchSchema
@@ -31,6 +35,7 @@ type instance struct {
 	pushed   bool
 
 	batch  changelog.Batch
+	held   heldBatch
 	memory outputMemory
 	out    *changelog.Builder
 	export exporter
@@ -60,6 +65,7 @@ func open(a openArguments) (*instance, error) {
 		return nil, err
 	}
 	in.operator = operator
+	in.resumer, _ = operator.(op.Resumer)
 	in.out = changelog.NewBuilder(changelog.BuilderOptions{Memory: &in.memory})
 	in.label = fmt.Sprintf("%s, key groups %d..%d of %d", operatorName(a.spec), a.groups.First, a.groups.Last, a.groups.Max)
 	return in, nil
@@ -81,14 +87,29 @@ func (in *instance) leave() { in.busy.Store(false) }
 
 // begin is what every call but poll starts with: the output of the call before becomes invalid, and a snapshot that was
 // not read to its end is dropped.
-func (in *instance) begin() {
+func (in *instance) begin() error {
+	if in.unfinished() {
+		return failf(C.DREY_INVALID, "the call before is not finished: its output is not polled to the end")
+	}
 	in.out.Recycle()
 	in.export.recycle()
 	in.snapshot.abandon()
+	return nil
 }
 
+func (in *instance) unfinished() bool { return in.resumer != nil && in.resumer.Unfinished() }
+
+// heldBatch is what keeps an input batch valid.
+type heldBatch struct {
+	array  *arrowArray       // row form: where the host's is moved to for an operator that has stopped half-way; C memory
+	record arrow.RecordBatch // columnar form
+}
+
+// push processes a batch. The array is the caller's to release unless it was moved into held.
 func (in *instance) push(input int, array *arrowArray, now int64) error {
-	in.begin()
+	if err := in.begin(); err != nil {
+		return err
+	}
 	if input < 0 || input >= len(in.inputs) {
 		return failf(C.DREY_INVALID, "push: input %d of %d", input, len(in.inputs))
 	}
@@ -105,18 +126,57 @@ func (in *instance) push(input int, array *arrowArray, now int64) error {
 		if err != nil {
 			return err
 		}
-		defer record.Release()
+		in.held.record = record
 	} else if err := readRows(array, schema.fixedPart(), &in.batch); err != nil {
 		return err
 	}
 	in.batch.Now = now
 	err := in.operator.Push(input, &in.batch, in.out)
-	in.batch = changelog.Batch{} // nobody keeps an input buffer
+	if in.unfinished() {
+		if err != nil {
+			return halfway{err}
+		}
+		if schema.columns == nil {
+			in.held.take(array)
+		}
+		return nil
+	}
+	in.letGo()
 	return err
 }
 
+// letGo ends the use of the input batch: nobody keeps an input buffer.
+func (in *instance) letGo() {
+	in.batch = changelog.Batch{}
+	if in.held.record != nil {
+		in.held.record.Release()
+		in.held.record = nil
+	}
+	release(in.held.array)
+}
+
+// take moves the host's array here; its release gets to see this address.
+func (h *heldBatch) take(array *arrowArray) {
+	const size = unsafe.Sizeof(arrowArray{})
+	if h.array == nil {
+		h.array = (*arrowArray)(cAlloc(int(size)))
+	}
+	// As words, without write barriers: both are C's.
+	*(*[size / 8]uint64)(unsafe.Pointer(h.array)) = *(*[size / 8]uint64)(unsafe.Pointer(array))
+	setAddress(&array.release, nil)
+}
+
+func (h *heldBatch) close() {
+	if h.array != nil {
+		cFree(unsafe.Pointer(h.array), int(unsafe.Sizeof(arrowArray{})))
+		h.array = nil
+	}
+}
+
 func (in *instance) advance(event int32, value int64) error {
-	in.begin()
+	if err := in.begin(); err != nil {
+		return err
+	}
 	switch event {
 	case C.DREY_WATERMARK:
 		return in.operator.Watermark(value, in.out)
@@ -127,7 +187,9 @@ func (in *instance) advance(event int32, value int64) error {
 }
 
 func (in *instance) flush() error {
-	in.begin()
+	if err := in.begin(); err != nil {
+		return err
+	}
 	return in.operator.Flush(in.out)
 }
 
@@ -137,20 +199,50 @@ func (in *instance) poll(out *arrowArray) (int64, error) {
 	}
 	chunk, ok := in.out.Next()
 	if !ok {
-		return 0, nil
+		if !in.unfinished() {
+			return 0, nil
+		}
+		if err := in.resume(); err != nil {
+			return 0, halfway{err}
+		}
+		if chunk, ok = in.out.Next(); !ok {
+			return 0, nil
+		}
 	}
-	if columns := in.output.columns; columns != nil {
+	switch columns := in.output.columns; {
+	case columns != nil && !chunk.Joined():
 		if err := columns.write(&chunk, out); err != nil {
 			return 0, err
 		}
-	} else {
+	case chunk.Joined() == in.output.joined:
 		in.export.export(&chunk, out)
+	default:
+		return 0, halfway{failf(C.DREY_INVALID, "poll: the operator's rows come joined: %v, the output schema is of another form",
+			chunk.Joined())}
 	}
 	return int64(chunk.Len()), nil
 }
 
+// resume lets an operator that has stopped go on. All that it had emitted has been read: that memory is used again, so that
+// a batch of any fan-out needs no more than a few chunks.
+func (in *instance) resume() error {
+	in.out.Recycle()
+	in.export.recycle()
+	if err := in.resumer.Resume(in.out); err != nil {
+		return err
+	}
+	if !in.unfinished() {
+		in.letGo()
+	} else if in.out.Pending() == 0 {
+		return errors.New("the operator has stopped without having emitted a row")
+	}
+	return nil
+}
+
 func (in *instance) stats() (string, error) {
-	in.begin()
+	if err := in.begin(); err != nil {
+		return "", err
+	}
 	stats := map[string]int64{"output.bytes": in.out.Memory(), "state.bytes": in.budget.Used()}
 	for purpose, bytes := range in.budget.ByPurpose() {
 		stats["state.bytes."+purpose] = bytes
@@ -163,6 +255,8 @@ func (in *instance) stats() (string, error) {
 }
 
 func (in *instance) close() {
+	in.letGo()
+	in.held.close()
 	in.snapshot.close()
 	in.restore.close()
 	in.export.close()

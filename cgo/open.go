@@ -9,8 +9,8 @@ import (
 
 // openOperator opens what the specification asks for: the echo, or an operator of package native.
 func openOperator(a openArguments, budget *rowstate.Budget) (op.Operator, error) {
-	if string(a.spec) == echoSpec {
-		return new(echo), nil
+	if e := newEcho(a.spec); e != nil {
+		return e, nil
 	}
 	inputs := make([]logical.Row, len(a.inputs))
 	for i, input := range a.inputs {

@@ -12,8 +12,10 @@ import (
 
 // batchSchema is what the schema of an input or the output says. It is read once, at open.
 type batchSchema struct {
-	row     logical.Row
-	source  bool          // row form only: has the source column
+	row     logical.Row   // in joined form that of the left row
+	right   logical.Row   // joined form only
+	joined  bool          // joined form
+	source  bool          // row form and joined form: has the source column
 	columns *columnarForm // nil: row form
 }
 
@@ -48,8 +50,14 @@ func readSchema(s *arrowSchema, name string) (*batchSchema, error) {
 		if !ok {
 			return nil, failf(C.DREY_INVALID, "%s: column 1 has malformed metadata", name)
 		}
-		if metadata[metadataForm] == "row" {
+		switch form := metadata[metadataForm]; form {
+		case "":
+		case "row":
 			return readRowSchema(s, name, metadata)
+		case "joined":
+			return readJoinedSchema(s, name, metadata)
+		default:
+			return nil, failf(C.DREY_INVALID, "%s: column 1 has %s %q", name, metadataForm, form)
 		}
 	}
 	return readColumnarSchema(s, name)
@@ -76,6 +84,32 @@ func readRowSchema(s *arrowSchema, name string, metadata map[string]string) (*ba
 	var err error
 	if schema.row, err = logical.ParseFields([]byte(metadata[metadataFields])); err != nil {
 		return nil, failf(C.DREY_INVALID, "%s: metadata %v", name, err)
+	}
+	return schema, nil
+}
+
+func readJoinedSchema(s *arrowSchema, name string, left map[string]string) (*batchSchema, error) {
+	columns := [][2]string{{"kind", "c"}, {"left", "vz"}, {"right", "vz"}, {"source", "i"}}
+	if int(s.nChildren) != len(columns) {
+		return nil, failf(C.DREY_INVALID, "%s: %d columns, the joined form has kind, left, right and source", name, s.nChildren)
+	}
+	for i, want := range columns {
+		if c := s.child(i); text(c.name) != want[0] || text(c.format) != want[1] {
+			return nil, failf(C.DREY_INVALID, "%s: column %d is %q of format %q, must be %s of %s", name, i, text(c.name),
+				text(c.format), want[0], want[1])
+		}
+	}
+	right, ok := metadataOf(s.child(2).metadata)
+	if !ok {
+		return nil, failf(C.DREY_INVALID, "%s: column 2 has malformed metadata", name)
+	}
+	schema := &batchSchema{joined: true, source: true}
+	var err error
+	if schema.row, err = logical.ParseFields([]byte(left[metadataFields])); err != nil {
+		return nil, failf(C.DREY_INVALID, "%s: left: metadata %v", name, err)
+	}
+	if schema.right, err = logical.ParseFields([]byte(right[metadataFields])); err != nil {
+		return nil, failf(C.DREY_INVALID, "%s: right: metadata %v", name, err)
 	}
 	return schema, nil
 }
@@ -108,6 +142,9 @@ func readSchemas(inputs unsafe.Pointer, n int, output *arrowSchema) ([]*batchSch
 		schema, err := readSchema(*(**arrowSchema)(unsafe.Add(inputs, uintptr(i)*unsafe.Sizeof(inputs))), fmt.Sprintf("input %d", i))
 		if err != nil {
 			return nil, nil, err
+		}
+		if schema.joined {
+			return nil, nil, failf(C.DREY_INVALID, "input %d: the joined form is for output only", i)
 		}
 		in = append(in, schema)
 	}

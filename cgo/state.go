@@ -54,7 +54,9 @@ func (in *instance) snapshotGroup(group int, dst []byte) (int, error) {
 		return 0, failf(C.DREY_INVALID, "snapshot: key group %d is not in %d..%d", group, in.groups.First, in.groups.Last)
 	}
 	if s.view == nil || group < s.group {
-		in.begin()
+		if err := in.begin(); err != nil {
+			return 0, err
+		}
 		if n := in.out.Pending(); n > 0 {
 			return 0, failf(C.DREY_INVALID, "snapshot: %d output rows not yet polled", n)
 		}

@@ -63,6 +63,29 @@ static void fill_schema(struct row_schema *s, const char *fields, int n) {
   s->root.release = release_schema;
 }
 
+// The joined form: its rows consist of two of the same fields.
+struct joined_schema {
+  struct ArrowSchema root, columns[4], *children[4];
+};
+
+static void fill_joined_schema(struct joined_schema *s, const char *fields) {
+  memset(s, 0, sizeof *s);
+  const char *names[] = {"kind", "left", "right", "source"}, *formats[] = {"c", "vz", "vz", "i"};
+  for (int i = 0; i < 4; i++) {
+    s->columns[i].name = names[i];
+    s->columns[i].format = formats[i];
+    s->columns[i].release = release_schema;
+    s->children[i] = &s->columns[i];
+  }
+  s->columns[1].metadata = metadata(2, (const char *[]){"drey.form", "joined", "flink.fields", fields});
+  s->columns[2].metadata = metadata(1, (const char *[]){"flink.fields", fields});
+  s->root.format = "+s";
+  s->root.name = "";
+  s->root.n_children = 4;
+  s->root.children = s->children;
+  s->root.release = release_schema;
+}
+
 // ---- batches ----
 
 static int batches_released;
@@ -133,6 +156,22 @@ static uint64_t open_subtask(const char *spec, int32_t first, int32_t last, int6
   CHECK(in.root.release != NULL && out.root.release != NULL, "schemas are borrowed, not released");
   free((void *)in.columns[1].metadata);
   free((void *)out.columns[1].metadata);
+  return handle;
+}
+
+static uint64_t open_joined(const char *spec, const char *fields) {
+  struct row_schema in;
+  struct joined_schema out;
+  fill_schema(&in, fields, 2);
+  fill_joined_schema(&out, fields);
+  uint64_t handle = 0;
+  char *message = NULL;
+  struct ArrowSchema *inputs[] = {&in.root};
+  int32_t status = drey_open(spec, (int64_t)strlen(spec), inputs, 1, &out.root, 128, 0, 127, 64 << 20, &handle, &message);
+  CHECK(status == DREY_OK, "status %d: %s", status, message);
+  free((void *)in.columns[1].metadata);
+  free((void *)out.columns[1].metadata);
+  free((void *)out.columns[2].metadata);
   return handle;
 }
 
@@ -347,12 +386,153 @@ static void bad_schemas(void) {
   BAD_SCHEMA(in.columns[1].metadata = metadata(2, (const char *[]){"drey.form", "row", "flink.fields", "[{]"}), DREY_INVALID, "flink.fields");
   BAD_SCHEMA(in.columns[1].metadata = metadata(2, (const char *[]){"drey.form", "row", "flink.fields", "[{\"name\":\"a\",\"type\":\"NO TYPE\"}]"}), DREY_INVALID, "flink.fields");
   BAD_SCHEMA(out.root.n_children = 2, DREY_INVALID, "output: ");
+  BAD_SCHEMA(out.columns[1].metadata = metadata(1, (const char *[]){"drey.form", "no such"}), DREY_INVALID, "output: column 1 has drey.form \"no such\"");
+  BAD_SCHEMA(out.columns[1].metadata = metadata(1, (const char *[]){"drey.form", "joined"}), DREY_INVALID, "output: 3 columns, the joined form has kind, left, right and source");
+  struct joined_schema joined;
+  struct ArrowSchema *joined_inputs[] = {&joined.root};
+#define BAD_JOINED(mutation, part)                                                                                      \
+  do {                                                                                                                  \
+    fill_schema(&in, FIELDS, 2);                                                                                        \
+    fill_joined_schema(&joined, FIELDS);                                                                                \
+    mutation;                                                                                                           \
+    EXPECT(drey_open(spec, (int64_t)strlen(spec), inputs, 1, &joined.root, 128, 0, 127, 0, &handle, &message), DREY_INVALID, part); \
+  } while (0)
+  BAD_JOINED(joined.columns[2].format = "z", "output: column 2 is \"right\" of format \"z\", must be right of vz");
+  BAD_JOINED(joined.columns[1].name = "row", "output: column 1 is \"row\"");
+  BAD_JOINED(joined.columns[2].metadata = NULL, "output: right: metadata flink.fields");
+  BAD_JOINED(joined.root.n_children = 3, "output: 3 columns");
+  fill_joined_schema(&joined, FIELDS);
+  fill_schema(&out, FIELDS, 3);
+  EXPECT(drey_open(spec, (int64_t)strlen(spec), joined_inputs, 1, &out.root, 128, 0, 127, 0, &handle, &message), DREY_INVALID, "input 0: the joined form is for output only");
   BAD_SCHEMA(spec = "{\"operator\":\"no such\",\"version\":1}", DREY_UNSUPPORTED, "no such");
   fill_schema(&in, FIELDS, 2);
   fill_schema(&out, FIELDS, 3);
   EXPECT(drey_open(ECHO, sizeof ECHO - 1, inputs, 3, &out.root, 128, 0, 127, 0, &handle, &message), DREY_INVALID, "3 input schemas");
   EXPECT(drey_open(ECHO, sizeof ECHO - 1, inputs, 1, &out.root, 128, 5, 4, 0, &handle, &message), DREY_INVALID, "key groups 5..4");
   EXPECT(drey_open(ECHO, sizeof ECHO - 1, inputs, 1, NULL, 128, 0, 127, 0, &handle, &message), DREY_INVALID, "output: ");
+}
+
+// ---- joined rows ----
+
+// Row i of one side of an exported chunk in joined form, read as the Arrow format has it.
+static const uint8_t *view(const struct ArrowArray *out, int side, int64_t i, int32_t *length) {
+  const struct ArrowArray *column = out->children[1 + side];
+  CHECK(column->n_buffers == 4 && column->buffers[0] == NULL && column->null_count == 0, "%" PRId64 " buffers", column->n_buffers);
+  const uint8_t *v = (const uint8_t *)column->buffers[1] + 16 * i;
+  int32_t at[2];
+  memcpy(length, v, 4);
+  if (*length <= 12) return v + 4;
+  memcpy(at, v + 8, 8);
+  const int64_t *sizes = column->buffers[3];
+  CHECK(at[0] == 0 && at[1] >= 0 && at[1] + *length <= sizes[0], "buffer %d, %d + %d of %" PRId64, at[0], at[1], *length, sizes[0]);
+  const uint8_t *value = (const uint8_t *)column->buffers[2] + at[1];
+  CHECK(memcmp(value, v + 4, 4) == 0, "the prefix is not the value's");
+  return value;
+}
+
+static void joined(void) {
+  static struct row_batch batch;
+  uint64_t handle = open_joined("{\"copies\":3,\"joined\":true,\"operator\":\"echo\",\"version\":1}", FIELDS);
+  fill_batch(&batch, 2);
+  put_row(&batch, 0, 0, 1, 10);
+  put_row(&batch, 1, 3, 2, 20);
+  int64_t pending = 0, rows = 0;
+  struct ArrowArray out = {0};
+  OK(drey_push(handle, 0, &batch.root, 0, &pending, &message));
+  OK(drey_poll(handle, &out, &rows, &message));
+  CHECK(rows == 6 && out.length == 6 && out.n_children == 4, "%" PRId64 " rows", rows);
+  for (int i = 0; i < 6; i++) {
+    CHECK(((const int8_t *)out.children[0]->buffers[1])[i] == (i < 3 ? 0 : 3), "kind of row %d", i);
+    CHECK(((const int32_t *)out.children[3]->buffers[1])[i] == i / 3, "source of row %d", i);
+    for (int side = 0; side < 2; side++) {
+      int32_t length;
+      const uint8_t *value = view(&out, side, i, &length);
+      CHECK(length == 24 && memcmp(value, batch.data + 24 * (i / 3), 24) == 0, "row %d, side %d", i, side);
+    }
+  }
+  CHECK(((const int64_t *)out.children[1]->buffers[3])[0] == 4 * 24, "a payload is there once for each side");
+  out.release(&out);
+  CHECK(out.release == NULL && out.children[1]->release == NULL, "not released");
+  OK(drey_poll(handle, &out, &rows, &message));
+  CHECK(rows == 0, "%" PRId64 " rows", rows);
+  OK(drey_close(handle, &message));
+
+  // Rows without fields.
+  handle = open_joined("{\"joined\":true,\"operator\":\"echo\",\"version\":1}", "[]");
+  fill_batch(&batch, 1);
+  memcpy(batch.data, "\0\1\2\3\4\5\6\7", 8);
+  batch.kinds[0] = 2, batch.offsets[0] = 0, batch.offsets[1] = 8;
+  OK(drey_push(handle, 0, &batch.root, 0, &pending, &message));
+  OK(drey_poll(handle, &out, &rows, &message));
+  int32_t length;
+  const uint8_t *value = view(&out, 1, 0, &length);
+  CHECK(rows == 1 && length == 8 && memcmp(value, "\0\1\2\3\4\5\6\7", 8) == 0, "length %d", length);
+  OK(drey_close(handle, &message));
+
+  // The host has announced the wrong form.
+  handle = open_spec("{\"joined\":true,\"operator\":\"echo\",\"version\":1}");
+  fill_batch(&batch, 1);
+  put_row(&batch, 0, 0, 1, 10);
+  out = (struct ArrowArray){0};
+  OK(drey_push(handle, 0, &batch.root, 0, &pending, &message));
+  EXPECT(drey_poll(handle, &out, &rows, &message), DREY_INVALID, "of another form");
+  OK(drey_close(handle, &message));
+  handle = open_joined(ECHO, FIELDS);
+  fill_batch(&batch, 1);
+  put_row(&batch, 0, 0, 1, 10);
+  OK(drey_push(handle, 0, &batch.root, 0, &pending, &message));
+  EXPECT(drey_poll(handle, &out, &rows, &message), DREY_INVALID, "of another form");
+  EXPECT(drey_flush(handle, NULL, &message), DREY_POISONED, "of another form");
+  OK(drey_close(handle, &message));
+}
+
+// Two rows, a million rows of each: they come out in a memory of a few chunks, and the batch is held until they are.
+static void fan_out(void) {
+  enum { COPIES = 1000000 };
+  static struct row_batch batch;
+  uint64_t handle = open_spec("{\"copies\":1000000,\"operator\":\"echo\",\"version\":1}");
+  long before = 0, most = 0;
+  for (int round = 0; round < 2; round++) {
+    fill_batch(&batch, 2);
+    put_row(&batch, 0, 0, 1, 10);
+    put_row(&batch, 1, 3, 2, 20);
+    int64_t pending = 0, rows = 0, total = 0;
+    batches_released = 0;
+    OK(drey_push(handle, 0, &batch.root, 0, &pending, &message));
+    CHECK(pending > 0 && pending < 20000, "%" PRId64 " rows at once", pending);
+    CHECK(batch.root.release == NULL && batches_released == 0, "moved, and not released yet");
+    char *text = NULL;
+    EXPECT(drey_flush(handle, NULL, &message), DREY_INVALID, "not polled to the end");
+    EXPECT(drey_advance(handle, DREY_WATERMARK, 5, NULL, &message), DREY_INVALID, "not polled to the end");
+    EXPECT(drey_stats(handle, &text, &message), DREY_INVALID, "not polled to the end");
+    EXPECT(drey_snapshot(handle, 0, (uint8_t *)&rows, 8, &pending, &message), DREY_INVALID, "not polled to the end");
+    for (;;) {
+      struct ArrowArray out = {0};
+      OK(drey_poll(handle, &out, &rows, &message));
+      if (rows == 0) break;
+      const int32_t *source = out.children[2]->buffers[1];
+      for (int64_t i = 0; i < rows; i++) CHECK(source[i] == (total + i >= COPIES), "row %" PRId64, total + i);
+      total += rows;
+      CHECK(batches_released == (total > 2 * COPIES - 20000 ? batches_released : 0), "released after %" PRId64 " rows", total);
+      OK(drey_live(&text, &message));
+      const char *buffers = strstr(text, "buffers: ");
+      long bytes = buffers == NULL ? 0 : atol(buffers + strlen("buffers: "));
+      if (bytes > most) most = bytes;
+      drey_free(text);
+    }
+    CHECK(total == 2 * COPIES && batches_released == 1, "%" PRId64 " rows, released %d times", total, batches_released);
+    if (round == 0) before = most;
+  }
+  CHECK(most == before && most < 1 << 20, "%ld bytes of buffers, %ld in the first round", most, before);
+  printf("%ld bytes of buffers for 96,000,000 bytes of output\n", most);
+
+  // Closing in the middle releases the batch.
+  fill_batch(&batch, 1);
+  put_row(&batch, 0, 0, 1, 10);
+  batches_released = 0;
+  OK(drey_push(handle, 0, &batch.root, 0, NULL, &message));
+  OK(drey_close(handle, &message));
+  CHECK(batches_released == 1, "released %d times", batches_released);
 }
 
 // ---- a real operator: the last row of each key, by arrival, with update-before ----
@@ -666,7 +846,7 @@ int main(int argc, char **argv) {
   } cases[] = {{"lifecycle", lifecycle}, {"handles", handles},         {"panics", panics},
                {"malformed", malformed}, {"bad_schemas", bad_schemas}, {"flat", flat},
                {"deduplicate", deduplicate}, {"snapshots", snapshots}, {"budget", budget},
-               {"threads", threads}};
+               {"threads", threads}, {"joined", joined}, {"fan_out", fan_out}};
   for (int a = 1; a < argc; a++) {
     int found = 0;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

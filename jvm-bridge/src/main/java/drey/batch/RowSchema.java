@@ -17,13 +17,16 @@ import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 
 /**
- * The {@code struct ArrowSchema} of a batch in row form, for the time of {@link drey.jni.NativeOperator#open}: a struct of
- * {@code kind}, {@code row} and, in output, {@code source}. The logical types ride in the metadata of {@code row}.
+ * The {@code struct ArrowSchema} of a batch in row form or joined form, for the time of {@link drey.jni.NativeOperator#open}: a
+ * struct of {@code kind}, {@code row} and, in output, {@code source}, or of {@code kind}, {@code left}, {@code right} and {@code
+ * source}. The logical types ride in the metadata of the rows' columns.
  */
 public final class RowSchema implements AutoCloseable {
 
-    private static final String[] NAMES = {"kind", "row", "source"};
-    private static final String[] FORMATS = {"c", "z", "i"};
+    private record Column(String name, String format, byte[] metadata) {}
+
+    private static final Column KIND = new Column("kind", "c", new byte[0]);
+    private static final Column SOURCE = new Column("source", "i", new byte[0]);
 
     private final long block;
     private final long size;
@@ -31,35 +34,58 @@ public final class RowSchema implements AutoCloseable {
 
     /** The schema of batches that {@link RowBatchWriter} fills. */
     public static RowSchema input(RowType type) {
-        return new RowSchema(type, 2);
+        return new RowSchema(KIND, row(type));
     }
 
     /** The schema of batches that {@link RowBatchReader} reads. */
     public static RowSchema output(RowType type) {
-        return new RowSchema(type, 3);
+        return new RowSchema(KIND, row(type), SOURCE);
     }
 
-    private RowSchema(RowType type, int columns) {
-        byte[] metadata = metadata("drey.form", "row", "flink.fields", fields(type));
+    /** The schema of batches that {@link JoinedBatchReader} reads. */
+    public static RowSchema joinedOutput(RowType left, RowType right) {
+        return new RowSchema(
+                KIND,
+                new Column(
+                        "left",
+                        "vz",
+                        metadata("drey.form", "joined", "flink.fields", fields(left))),
+                new Column("right", "vz", metadata("flink.fields", fields(right))),
+                SOURCE);
+    }
+
+    private static Column row(RowType type) {
+        return new Column("row", "z", metadata("drey.form", "row", "flink.fields", fields(type)));
+    }
+
+    private RowSchema(Column... columns) {
         // Structs first, then the pointers to the children, then text.
-        long structs = (columns + 1L) * SCHEMA_SIZE;
-        long text = structs + 8L * columns;
-        size = text + 16L * (2 * columns + 1) + metadata.length;
+        long structs = (columns.length + 1L) * SCHEMA_SIZE;
+        long text = structs + 8L * columns.length;
+        long bytes = text + 16L * (2 * columns.length + 1);
+        for (Column column : columns) {
+            bytes += column.metadata.length;
+        }
+        size = bytes;
         block = OffHeap.allocate(size);
         long end = block + text;
         end = text(block + SCHEMA_FORMAT, "+s", end);
-        UNSAFE.putLong(block + SCHEMA_N_CHILDREN, columns);
+        UNSAFE.putLong(block + SCHEMA_N_CHILDREN, columns.length);
         UNSAFE.putLong(block + SCHEMA_CHILDREN, block + structs);
         UNSAFE.putLong(block + SCHEMA_RELEASE, JAVA_OWNS);
-        for (int i = 0; i < columns; i++) {
+        for (int i = 0; i < columns.length; i++) {
             long child = block + (i + 1L) * SCHEMA_SIZE;
             UNSAFE.putLong(block + structs + 8L * i, child);
-            end = text(child + SCHEMA_FORMAT, FORMATS[i], end);
-            end = text(child + SCHEMA_NAME, NAMES[i], end);
+            end = text(child + SCHEMA_FORMAT, columns[i].format, end);
+            end = text(child + SCHEMA_NAME, columns[i].name, end);
             UNSAFE.putLong(child + SCHEMA_RELEASE, JAVA_OWNS);
+            byte[] metadata = columns[i].metadata;
+            if (metadata.length > 0) {
+                UNSAFE.putLong(child + SCHEMA_METADATA, end);
+                UNSAFE.copyMemory(metadata, OffHeap.BYTES, null, end, metadata.length);
+                end += metadata.length;
+            }
         }
-        UNSAFE.putLong(block + 2L * SCHEMA_SIZE + SCHEMA_METADATA, end);
-        UNSAFE.copyMemory(metadata, OffHeap.BYTES, null, end, metadata.length);
     }
 
     /** The address of the struct. It is borrowed: nobody calls its release. */

@@ -36,8 +36,9 @@ public final class NativeOperator {
             long memoryBudget);
 
     /**
-     * Processes a batch and returns the number of output rows to {@link #poll}. The array is moved: it is released when this
-     * returns or throws.
+     * Processes a batch and returns the number of output rows to {@link #poll}; there may be more in the end, but not if it is 0.
+     * The array is moved: it is released when all output has been polled, or this throws. All output must be polled before the
+     * next call of another kind.
      */
     public static native long push(long handle, int input, long array, long processingTime);
 
@@ -48,8 +49,8 @@ public final class NativeOperator {
     public static native long flush(long handle);
 
     /**
-     * Moves the next output rows into the array at the address and returns their number, 0 when nothing is left. In row form they
-     * stay where they are until the next call of any other kind.
+     * Moves the next output rows into the array at the address and returns their number, 0 when nothing is left. In row form and
+     * joined form they stay where they are until the next call.
      */
     public static native long poll(long handle, long array);
 

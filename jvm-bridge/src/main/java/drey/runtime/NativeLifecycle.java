@@ -1,6 +1,6 @@
 package drey.runtime;
 
-import drey.batch.RowBatchReader;
+import drey.batch.BatchReader;
 import drey.batch.RowBatchWriter;
 import drey.batch.RowSchema;
 import drey.jni.NativeException;
@@ -84,7 +84,7 @@ final class NativeLifecycle implements AutoCloseable {
 
     private final StreamRecord<RowData> emitted = new StreamRecord<>(null);
     private final boolean copyOutput;
-    private RowBatchReader results;
+    private BatchReader results;
 
     private long handle;
     private KeyGroupRange keyGroups;
@@ -118,7 +118,7 @@ final class NativeLifecycle implements AutoCloseable {
             Output<StreamRecord<RowData>> output,
             MetricGroup metricGroup) {
         this.spec = spec;
-        this.traits = OperatorTraits.of(spec);
+        this.traits = OperatorTraits.of(spec, inputs);
         this.inputs = inputs;
         this.outputType = outputType;
         this.task = task;
@@ -171,7 +171,7 @@ final class NativeLifecycle implements AutoCloseable {
                         environment.getTaskInfo().getNumberOfParallelSubtasks(),
                         environment.getTaskInfo().getIndexOfThisSubtask());
         batch = new RowBatchWriter(rowLimit, byteLimit);
-        results = new RowBatchReader(outputType.getFieldCount());
+        results = traits.outputReader(outputType);
         handle = openNative(maxParallelism, budget);
         executions.countOpened();
         if (context.isRestored()) {
@@ -189,7 +189,7 @@ final class NativeLifecycle implements AutoCloseable {
     private long openNative(int maxParallelism, long budget) {
         RowSchema[] schemas = inputs.stream().map(RowSchema::input).toArray(RowSchema[]::new);
         long[] addresses = new long[schemas.length];
-        try (RowSchema out = RowSchema.output(outputType)) {
+        try (RowSchema out = traits.outputSchema(outputType)) {
             for (int i = 0; i < schemas.length; i++) {
                 addresses[i] = schemas[i].address();
             }
@@ -284,17 +284,12 @@ final class NativeLifecycle implements AutoCloseable {
             return;
         }
         try {
-            long pending;
-            try {
-                pending =
-                        NativeOperator.push(
-                                handle,
-                                batchInput,
-                                batch.export(),
-                                retention ? batchClock : clock.getAsLong());
-            } finally {
-                batch.clear();
-            }
+            long pending =
+                    NativeOperator.push(
+                            handle,
+                            batchInput,
+                            batch.export(),
+                            retention ? batchClock : clock.getAsLong());
             long now = System.nanoTime();
             for (int i = 0; i < n; i += ARRIVAL_STRIDE) {
                 latency.record(now - arrivals[i / ARRIVAL_STRIDE], Math.min(ARRIVAL_STRIDE, n - i));
@@ -306,9 +301,13 @@ final class NativeLifecycle implements AutoCloseable {
             changed(now);
         } catch (NativeException e) {
             throw explained(e);
+        } finally {
+            // Not before: an operator that emits a lot goes on with the batch while it is polled.
+            batch.clear();
         }
     }
 
+    /** Takes all output there is. Where none is pending at first, none will be. */
     private void emit(long pending) {
         if (pending == 0) {
             return;
@@ -319,18 +318,18 @@ final class NativeLifecycle implements AutoCloseable {
             results.attach(rows);
             total += rows;
             for (int i = 0; i < rows; i++) {
-                BinaryRowData row = results.row(i);
+                RowData row = copyOutput ? results.copy(i) : results.row(i);
                 if (forwardsTimestamps) {
                     stamp(results.source(i), row);
                 }
-                output.collect(emitted.replace(copyOutput ? row.copy() : row));
+                output.collect(emitted.replace(row));
             }
         }
         executions.countRowsOut(total);
     }
 
     /** Gives the record to be emitted the timestamp that Flink's KeyedProcessOperator would give it. */
-    private void stamp(int source, BinaryRowData row) {
+    private void stamp(int source, RowData row) {
         if (source >= 0) {
             if (stamped[source]) {
                 emitted.setTimestamp(timestamps[source]);

@@ -1,8 +1,14 @@
 package drey.runtime;
 
+import drey.batch.BatchReader;
+import drey.batch.JoinedBatchReader;
+import drey.batch.RowBatchReader;
+import drey.batch.RowSchema;
+
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.core.JsonProcessingException;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
+import org.apache.flink.table.types.logical.RowType;
 
 import java.util.List;
 import java.util.Map;
@@ -16,13 +22,19 @@ import java.util.Map;
  * @param forwardsTimestamps whether Flink's operator stamps what it emits with the timestamp of the record it came from.
  *     Operators on KeyedProcessOperator do; bundle, join and window operators emit records without a timestamp
  * @param timerField the field whose value is the time of the timer that emitted a row, -1 if the operator has no timers
+ * @param leftFields how many of the output's fields are those of the left row, where rows come out as Flink's JoinedRowData of two;
+ *     -1 where they come out as one
  */
 record OperatorTraits(
         String operator,
         boolean retention,
         boolean bundles,
         boolean forwardsTimestamps,
-        int timerField) {
+        int timerField,
+        int leftFields) {
+
+    /** The value of {@link #leftFields} where a row comes out as one. */
+    static final int ONE_ROW = -1;
 
     /** Names of the keyed states that Flink's own operators keep, by native operator. */
     private static final Map<String, List<String>> STOCK_STATES =
@@ -41,7 +53,7 @@ record OperatorTraits(
                             "data-state",
                             "rankEnd"));
 
-    static OperatorTraits of(String spec) {
+    static OperatorTraits of(String spec, List<RowType> inputs) {
         JsonNode json;
         try {
             json = new ObjectMapper().readTree(spec);
@@ -59,15 +71,52 @@ record OperatorTraits(
                             !bundles,
                             json.path("outputInsertOnly").asBoolean()
                                     ? json.path("rowtimeIndex").asInt(-1)
-                                    : -1);
+                                    : -1,
+                            ONE_ROW);
             // All its functions run on KeyedProcessOperator.
             case "rank" ->
                     new OperatorTraits(
-                            operator, json.path("stateTtlMillis").asLong() > 0, false, true, -1);
+                            operator,
+                            json.path("stateTtlMillis").asLong() > 0,
+                            false,
+                            true,
+                            -1,
+                            ONE_ROW);
+            // The library's own, for tests of the runtime.
+            case "echo" ->
+                    new OperatorTraits(
+                            operator,
+                            false,
+                            false,
+                            true,
+                            -1,
+                            json.path("joined").asBoolean()
+                                    ? inputs.get(0).getFieldCount()
+                                    : ONE_ROW);
             default ->
                     throw new IllegalArgumentException(
                             "no native operator is called '" + operator + "'");
         };
+    }
+
+    /** The schema of the output. */
+    RowSchema outputSchema(RowType type) {
+        return leftFields == ONE_ROW
+                ? RowSchema.output(type)
+                : RowSchema.joinedOutput(
+                        fields(type, 0, leftFields),
+                        fields(type, leftFields, type.getFieldCount()));
+    }
+
+    /** The reader of the output. */
+    BatchReader outputReader(RowType type) {
+        return leftFields == ONE_ROW
+                ? new RowBatchReader(type.getFieldCount())
+                : new JoinedBatchReader(leftFields, type.getFieldCount() - leftFields);
+    }
+
+    private static RowType fields(RowType type, int from, int to) {
+        return new RowType(type.getFields().subList(from, to));
     }
 
     /** The keyed states in which a savepoint of Flink's own operator would hold what this one keeps natively. */

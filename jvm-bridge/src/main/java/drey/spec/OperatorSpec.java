@@ -3,7 +3,14 @@ package drey.spec;
 import java.util.Map;
 
 /** Everything a native operator has to know beyond the types of its rows. Immutable, and equal iff the JSON is equal. */
-public sealed interface OperatorSpec permits DeduplicateSpec, JoinSpec, RankSpec {
+public sealed interface OperatorSpec
+        permits DeduplicateSpec,
+                RankSpec,
+                JoinSpec,
+                GroupAggregateSpec,
+                LocalGroupAggregateSpec,
+                GlobalGroupAggregateSpec,
+                IncrementalGroupAggregateSpec {
 
     /** The version of the form of all specs, bumped when a reader of the old form would misread the new one. */
     int VERSION = 1;

@@ -3,9 +3,10 @@ package drey.spec;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import drey.spec.AggregateCalls.Call;
+import drey.spec.AggregateCalls.Function;
 import drey.spec.DeduplicateSpec.MiniBatch;
 import drey.spec.JoinSpec.Side;
-import drey.spec.RankSpec.Function;
 import drey.spec.RankSpec.RankRange.Constant;
 import drey.spec.RankSpec.RankRange.Variable;
 import drey.spec.RankSpec.SortField;
@@ -15,6 +16,7 @@ import org.junit.jupiter.api.Test;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -101,7 +103,7 @@ class GoldenSpecTest {
         specs.put(
                 "rank_append_top10_numbered",
                 new RankSpec(
-                        Function.APPEND_ONLY_TOP_N,
+                        RankSpec.Function.APPEND_ONLY_TOP_N,
                         List.of(0),
                         List.of(new SortField(2, false, true), new SortField(5, true, false)),
                         new Constant(1, 10),
@@ -112,7 +114,7 @@ class GoldenSpecTest {
         specs.put(
                 "rank_append_variable_end",
                 new RankSpec(
-                        Function.APPEND_ONLY_TOP_N,
+                        RankSpec.Function.APPEND_ONLY_TOP_N,
                         List.of(0),
                         List.of(new SortField(2, false, true)),
                         new Variable(1),
@@ -123,7 +125,7 @@ class GoldenSpecTest {
         specs.put(
                 "rank_first_three_to_arrive",
                 new RankSpec(
-                        Function.APPEND_ONLY_FIRST_N,
+                        RankSpec.Function.APPEND_ONLY_FIRST_N,
                         List.of(1),
                         List.of(new SortField(5, true, false)),
                         new Constant(1, 3),
@@ -134,7 +136,7 @@ class GoldenSpecTest {
         specs.put(
                 "rank_limit",
                 new RankSpec(
-                        Function.APPEND_ONLY_TOP_N,
+                        RankSpec.Function.APPEND_ONLY_TOP_N,
                         List.of(),
                         List.of(),
                         new Constant(1, 5),
@@ -145,7 +147,7 @@ class GoldenSpecTest {
         specs.put(
                 "rank_order_by_limit_offset",
                 new RankSpec(
-                        Function.APPEND_ONLY_TOP_N,
+                        RankSpec.Function.APPEND_ONLY_TOP_N,
                         List.of(),
                         List.of(new SortField(3, true, true)),
                         new Constant(3, 7),
@@ -156,7 +158,7 @@ class GoldenSpecTest {
         specs.put(
                 "rank_top1",
                 new RankSpec(
-                        Function.FAST_TOP_1,
+                        RankSpec.Function.FAST_TOP_1,
                         List.of(1, 0),
                         List.of(new SortField(2, false, true)),
                         new Constant(1, 1),
@@ -167,7 +169,7 @@ class GoldenSpecTest {
         specs.put(
                 "rank_update_top4",
                 new RankSpec(
-                        Function.UPDATABLE_TOP_N,
+                        RankSpec.Function.UPDATABLE_TOP_N,
                         List.of(0),
                         List.of(new SortField(2, false, true)),
                         new Constant(1, 4),
@@ -178,7 +180,7 @@ class GoldenSpecTest {
         specs.put(
                 "rank_update_one_row",
                 new RankSpec(
-                        Function.UPDATABLE_TOP_N,
+                        RankSpec.Function.UPDATABLE_TOP_N,
                         List.of(),
                         List.of(new SortField(2, false, true)),
                         new Constant(1, 4),
@@ -189,7 +191,7 @@ class GoldenSpecTest {
         specs.put(
                 "rank_retract_offset",
                 new RankSpec(
-                        Function.RETRACTABLE_TOP_N,
+                        RankSpec.Function.RETRACTABLE_TOP_N,
                         List.of(0),
                         List.of(new SortField(2, true, false)),
                         new Constant(2, 3),
@@ -198,7 +200,119 @@ class GoldenSpecTest {
                         true,
                         3600000));
         joins(specs);
+        addAggregates(specs);
         return specs;
+    }
+
+    private static void addAggregates(Map<String, OperatorSpec> specs) {
+        Call count = call(Function.COUNT, "BIGINT NOT NULL");
+        Call sumOfPrice = call(Function.SUM, "BIGINT", 2);
+        Call maxOfPrice = call(Function.MAX, "BIGINT", 2);
+        Call avgOfPrice = call(Function.AVG, "BIGINT", 2);
+        String bid =
+                "ROW<`auction` BIGINT, `bidder` BIGINT, `price` BIGINT, `channel` STRING, `url` STRING,"
+                        + " `dateTime` TIMESTAMP(3), `extra` STRING>";
+        specs.put(
+                "group_aggregate_append",
+                new GroupAggregateSpec(
+                        List.of(1),
+                        appendOnly(
+                                count,
+                                sumOfPrice,
+                                call(Function.MIN, "BIGINT", 2),
+                                maxOfPrice,
+                                avgOfPrice),
+                        true,
+                        OptionalLong.empty(),
+                        0));
+        specs.put(
+                "group_aggregate_distinct",
+                new GroupAggregateSpec(
+                        List.of(0),
+                        appendOnly(
+                                count,
+                                distinct(Function.COUNT, "BIGINT NOT NULL", 1),
+                                distinct(Function.SUM, "BIGINT", 1),
+                                distinct(Function.COUNT, "BIGINT NOT NULL", 2)),
+                        false,
+                        OptionalLong.empty(),
+                        0));
+        specs.put(
+                "group_aggregate_global_count_star",
+                new GroupAggregateSpec(
+                        List.of(),
+                        retracting(0, false, count, sumOfPrice),
+                        true,
+                        OptionalLong.empty(),
+                        0));
+        specs.put(
+                "group_aggregate_mini_batch",
+                new GroupAggregateSpec(
+                        List.of(1), appendOnly(count), true, OptionalLong.of(5000), 0));
+        specs.put(
+                "group_aggregate_no_calls",
+                new GroupAggregateSpec(List.of(1, 3), appendOnly(), true, OptionalLong.empty(), 0));
+        specs.put(
+                "group_aggregate_retract",
+                new GroupAggregateSpec(
+                        List.of(1, 3),
+                        retracting(1, true, maxOfPrice, count),
+                        false,
+                        OptionalLong.empty(),
+                        3_600_000));
+        Call maxOfChannel = call(Function.MAX, "STRING", 3);
+        specs.put(
+                "local_group_aggregate",
+                new LocalGroupAggregateSpec(
+                        List.of(1), appendOnly(count, sumOfPrice, maxOfChannel), 50_000));
+        specs.put(
+                "local_group_aggregate_retract",
+                new LocalGroupAggregateSpec(
+                        List.of(1), retracting(1, true, avgOfPrice, count), 50_000));
+        specs.put(
+                "global_group_aggregate",
+                new GlobalGroupAggregateSpec(
+                        List.of(0),
+                        appendOnly(count, sumOfPrice, maxOfChannel),
+                        bid,
+                        true,
+                        50_000,
+                        0));
+        specs.put(
+                "incremental_group_aggregate",
+                new IncrementalGroupAggregateSpec(
+                        List.of(0, 1),
+                        List.of(0),
+                        appendOnly(distinct(Function.COUNT, "BIGINT NOT NULL", 1)),
+                        bid,
+                        50_000,
+                        0));
+    }
+
+    private static Call call(Function function, String type, Integer... arguments) {
+        return new Call(function, List.of(arguments), false, -1, type);
+    }
+
+    private static Call distinct(Function function, String type, Integer... arguments) {
+        return new Call(function, List.of(arguments), true, -1, type);
+    }
+
+    private static AggregateCalls appendOnly(Call... calls) {
+        return new AggregateCalls(
+                List.of(calls),
+                Collections.nCopies(calls.length, false),
+                false,
+                OptionalInt.empty(),
+                false);
+    }
+
+    private static AggregateCalls retracting(int countStar, boolean inserted, Call... calls) {
+        return new AggregateCalls(
+                List.of(calls),
+                Collections.nCopies(calls.length, true),
+                true,
+                OptionalInt.of(countStar),
+                inserted);
     }
 
     private static void joins(Map<String, OperatorSpec> specs) {

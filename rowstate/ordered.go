@@ -11,9 +11,9 @@ import (
 // SetIn finds it. The zero handle is the empty set. All work on it is done by the Ordered that it belongs to.
 type OrderedSet struct {
 	root  Ref
-	count uint32
-	level uint8 // 0: the root is a leaf
-	small uint8 // capacity of a root leaf that is not full-sized yet, or 0
+	count uint32 // total weight
+	level uint8  // 0: the root is a leaf
+	small uint8  // capacity of a root leaf that is not full-sized yet, or 0
 	_     [6]byte
 }
 
@@ -27,7 +27,7 @@ func SetIn(value []byte) *OrderedSet {
 	return (*OrderedSet)(unsafe.Pointer(unsafe.SliceData(value)))
 }
 
-// Len is the number of elements.
+// Len is the number of elements, each as often as it weighs.
 func (s *OrderedSet) Len() int { return int(s.count) }
 
 // Ordered keeps any number of order-statistic sets in one arena. An element is a non-zero number of the owner's, usually
@@ -38,10 +38,15 @@ func (s *OrderedSet) Len() int { return int(s.count) }
 // nodes know the number of elements below, hence ranks. With every element or subtree a node keeps the first 8 bytes of
 // its (first) key, so that most comparisons stay in the node:
 //
-//	node: count (2) | unused (6) | prefixes, 8 bytes each | refs, 4 bytes each [ | children | counts, 4 bytes each ]
+//	node: count (2) | unused (2) | weight of a leaf (4) | prefixes, 8 bytes each | refs, 4 bytes each
+//	      [ | children | counts, 4 bytes each ]
+//
+// An element may stand for several: with Weigh, positions and counts go by weight. Only leaves that have an element of
+// another weight than 1 look at their elements for that.
 type Ordered struct {
-	arena *Arena
-	key   func(element uint32) []byte
+	arena  *Arena
+	key    func(element uint32) []byte
+	weight func(element uint32) int // nil: 1
 }
 
 const (
@@ -61,6 +66,16 @@ func NewOrdered(arena *Arena, key func(element uint32) []byte) *Ordered {
 	return &Ordered{arena: arena, key: key}
 }
 
+// Weigh gives elements weights, 1 or more. The weight of an element must not change while it is in a set.
+func (o *Ordered) Weigh(weight func(element uint32) int) { o.weight = weight }
+
+func (o *Ordered) weigh(element uint32) int {
+	if o.weight == nil {
+		return 1
+	}
+	return o.weight(element)
+}
+
 // node is the decoded address of a node; its arrays have room for nodeCap elements, or less in a small root.
 type node struct {
 	p   unsafe.Pointer
@@ -73,6 +88,10 @@ func (o *Ordered) node(r Ref, capacity int) node {
 
 func (n node) count() int     { return int(*(*uint16)(n.p)) }
 func (n node) setCount(c int) { *(*uint16)(n.p) = uint16(c) }
+
+// total is the weight of a leaf's elements.
+func (n node) total() int     { return int(*(*uint32)(unsafe.Add(n.p, 4))) }
+func (n node) setTotal(t int) { *(*uint32)(unsafe.Add(n.p, 4)) = uint32(t) }
 func (n node) prefixes() []uint64 {
 	return unsafe.Slice((*uint64)(unsafe.Add(n.p, 8)), n.cap)
 }
@@ -137,6 +156,21 @@ func (o *Ordered) child(n node, prefix uint64, key []byte) int {
 // childNode is child i of an inner node; nodes below the root are never small.
 func (o *Ordered) childNode(n node, i int) node { return o.node(Ref(n.children()[i]), nodeCap) }
 
+// plain tells that all elements of a leaf weigh 1.
+func (o *Ordered) plain(n node) bool { return o.weight == nil || n.total() == n.count() }
+
+// leading is the weight of a leaf's first elements.
+func (o *Ordered) leading(n node, elements int) int {
+	if o.plain(n) {
+		return elements
+	}
+	sum := 0
+	for _, e := range n.refs()[:elements] {
+		sum += o.weight(e)
+	}
+	return sum
+}
+
 // Rank is the number of elements with a key less than the given one, and whether one has an equal key.
 func (o *Ordered) Rank(s *OrderedSet, key []byte) (rank int, found bool) {
 	if s.count == 0 {
@@ -152,7 +186,7 @@ func (o *Ordered) Rank(s *OrderedSet, key []byte) (rank int, found bool) {
 		n = o.childNode(n, i)
 	}
 	at, found := o.before(n, prefix, key)
-	return rank + at, found
+	return rank + o.leading(n, at), found
 }
 
 // Find returns the element with that key, or 0.
@@ -176,13 +210,13 @@ func (o *Ordered) At(s *OrderedSet, position int) uint32 {
 	if uint(position) >= uint(s.count) {
 		panic("rowstate: position outside an ordered set")
 	}
-	n, at := o.leafAt(s, position)
+	n, at, _ := o.leafAt(s, position)
 	return n.refs()[at]
 }
 
-// leafAt is the leaf that holds a position, and where in it.
-func (o *Ordered) leafAt(s *OrderedSet, position int) (node, int) {
-	n := o.rootOf(s)
+// leafAt is the leaf that holds a position, where in it, and how much of the element's weight lies before the position.
+func (o *Ordered) leafAt(s *OrderedSet, position int) (n node, at, within int) {
+	n = o.rootOf(s)
 	for level := s.level; level > 0; level-- {
 		i := 0
 		for counts := n.counts(); position >= int(counts[i]); i++ {
@@ -190,19 +224,31 @@ func (o *Ordered) leafAt(s *OrderedSet, position int) (node, int) {
 		}
 		n = o.childNode(n, i)
 	}
-	return n, position
+	if o.plain(n) {
+		return n, position, 0
+	}
+	for at, e := range n.refs()[:n.count()] {
+		w := o.weight(e)
+		if position < w {
+			return n, at, position
+		}
+		position -= w
+	}
+	panic("rowstate: a leaf weighs less than is known above")
 }
 
-// From visits the elements in order, beginning with the one at a position. The set must not change meanwhile.
+// From visits the elements in order, beginning with the one at a position, each with its first position. The set must not
+// change meanwhile.
 func (o *Ordered) From(s *OrderedSet, position int) iter.Seq2[int, uint32] {
 	return func(yield func(int, uint32) bool) {
 		for position < int(s.count) {
-			n, at := o.leafAt(s, position)
+			n, at, within := o.leafAt(s, position)
+			position -= within
 			for _, element := range n.refs()[at:n.count()] {
 				if !yield(position, element) {
 					return
 				}
-				position++
+				position += o.weigh(element)
 			}
 		}
 	}

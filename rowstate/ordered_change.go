@@ -8,7 +8,8 @@ func (o *Ordered) Insert(s *OrderedSet, element uint32) (position int, added boo
 	if s.count == 0 {
 		*s = OrderedSet{root: o.arena.Alloc(sizeOfNode(0, smallCap)), small: smallCap}
 		o.rootOf(s).setCount(0)
-	} else if s.small > 0 && s.count == uint32(s.small) {
+		o.rootOf(s).setTotal(0)
+	} else if s.small > 0 && o.rootOf(s).count() == int(s.small) {
 		o.enlarge(s)
 	}
 	split := c.insert(o.rootOf(s), int(s.level))
@@ -23,7 +24,7 @@ func (o *Ordered) Insert(s *OrderedSet, element uint32) (position int, added boo
 		o.refresh(n, 1, int(s.level)-1)
 	}
 	if c.done {
-		s.count++
+		s.count += uint32(o.weigh(element))
 	}
 	return c.position, c.done
 }
@@ -38,7 +39,7 @@ func (o *Ordered) Delete(s *OrderedSet, key []byte) (position int, element uint3
 	if !c.done {
 		return c.position, 0
 	}
-	s.count--
+	s.count -= uint32(o.weigh(c.element))
 	for s.level > 0 && o.rootOf(s).count() == 1 {
 		old := s.root
 		s.root = Ref(o.rootOf(s).children()[0])
@@ -67,6 +68,7 @@ func (o *Ordered) enlarge(s *OrderedSet) {
 	root := o.arena.Alloc(8 + capacity*12)
 	n := o.node(root, capacity)
 	n.setCount(old.count())
+	n.setTotal(old.total())
 	copy(n.prefixes(), old.prefixes())
 	copy(n.refs(), old.refs())
 	o.arena.Free(s.root, sizeOfNode(0, small))
@@ -90,7 +92,7 @@ type change struct {
 func (c *change) insert(n node, level int) (split Ref) {
 	if level == 0 {
 		at, equal := c.o.before(n, c.prefix, c.key)
-		c.position += at
+		c.position += c.o.leading(n, at)
 		if equal {
 			return 0
 		}
@@ -101,6 +103,7 @@ func (c *change) insert(n node, level int) (split Ref) {
 		}
 		open(n, at, 0)
 		n.prefixes()[at], n.refs()[at] = c.prefix, c.element
+		n.setTotal(n.total() + c.o.weigh(c.element))
 		return right
 	}
 	i := c.o.child(n, c.prefix, c.key)
@@ -141,6 +144,11 @@ func (o *Ordered) splitFor(n node, level, at int) (right Ref, into node, positio
 		copy(r.children(), n.children()[keep:])
 		copy(r.counts(), n.counts()[keep:])
 	}
+	if level == 0 {
+		kept := o.leading(n, keep)
+		r.setTotal(n.total() - kept)
+		n.setTotal(kept)
+	}
 	n.setCount(keep)
 	if at > keep {
 		return right, r, at - keep
@@ -176,7 +184,7 @@ func shut(n node, at, level int) {
 func (o *Ordered) refresh(n node, i, level int) {
 	child := o.childNode(n, i)
 	n.prefixes()[i], n.refs()[i] = child.prefixes()[0], child.refs()[0]
-	total := uint32(child.count())
+	total := uint32(child.total())
 	if level > 0 {
 		total = 0
 		for _, count := range child.counts()[:child.count()] {
@@ -190,10 +198,11 @@ func (o *Ordered) refresh(n node, i, level int) {
 func (c *change) remove(n node, level int) {
 	if level == 0 {
 		at, equal := c.o.before(n, c.prefix, c.key)
-		c.position += at
+		c.position += c.o.leading(n, at)
 		if equal {
 			c.done = true
 			c.element = n.refs()[at]
+			n.setTotal(n.total() - c.o.weigh(c.element))
 			shut(n, at, 0)
 		}
 		return
@@ -233,6 +242,9 @@ func (o *Ordered) repair(n node, i, level int) {
 	if level > 0 {
 		copy(a.children()[from:], b.children()[:count])
 		copy(a.counts()[from:], b.counts()[:count])
+	}
+	if level == 0 {
+		a.setTotal(a.total() + b.total())
 	}
 	a.setCount(from + count)
 	o.arena.Free(Ref(n.children()[left+1]), sizeOfNode(level, 0))

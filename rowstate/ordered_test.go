@@ -203,3 +203,69 @@ func TestSetInValue(t *testing.T) {
 		t.Fatal("the handle in the value was not updated")
 	}
 }
+
+// Weights: positions and counts are those of a list that has each element as often as it weighs.
+func TestOrderedWeights(t *testing.T) {
+	for seed := range uint64(20) {
+		rng := rand.New(rand.NewPCG(seed, 7))
+		arena := NewArena(NewBudget(0), "sets")
+		key := func(e uint32) []byte { return binary.BigEndian.AppendUint32(nil, e) }
+		weight := func(e uint32) int { // most weigh 1
+			if e%5 == 0 {
+				return int(1 + e%7)
+			}
+			return 1
+		}
+		o := NewOrdered(arena, key)
+		o.Weigh(weight)
+		var set OrderedSet
+		var want []uint32 // each element as often as it weighs
+		for step := range 3000 {
+			e := uint32(1 + rng.IntN(700))
+			at, found := slices.BinarySearch(want, e)
+			if grow := step%1000 < 600; rng.IntN(3) == 0 != grow {
+				if position, added := o.Insert(&set, e); position != at || added == found {
+					t.Fatalf("seed %d: insert %d: position %d, %t, want %d, %t", seed, e, position, added, at, !found)
+				}
+				if !found {
+					want = slices.Insert(want, at, slices.Repeat([]uint32{e}, weight(e))...)
+				}
+			} else {
+				if position, got := o.Delete(&set, key(e)); position != at || found != (got == e) {
+					t.Fatalf("seed %d: delete %d: position %d, element %d", seed, e, position, got)
+				}
+				if found {
+					want = slices.Delete(want, at, at+weight(e))
+				}
+			}
+			if set.Len() != len(want) {
+				t.Fatalf("seed %d: weight %d, want %d", seed, set.Len(), len(want))
+			}
+			if rank, _ := o.Rank(&set, key(e)); rank != at {
+				t.Fatalf("seed %d: rank of %d is %d, want %d", seed, e, rank, at)
+			}
+			if len(want) == 0 {
+				continue
+			}
+			from := rng.IntN(len(want))
+			if got := o.At(&set, from); got != want[from] {
+				t.Fatalf("seed %d: element %d at %d, want %d", seed, got, from, want[from])
+			}
+			at = from
+			for at > 0 && want[at-1] == want[from] {
+				at--
+			}
+			for position, e := range o.From(&set, from) {
+				if position != at || want[at] != e {
+					t.Fatalf("seed %d: element %d at %d, want %d at %d", seed, e, position, want[at], at)
+				}
+				at += weight(e)
+			}
+			if at != len(want) {
+				t.Fatalf("seed %d: visited up to %d of %d", seed, at, len(want))
+			}
+		}
+		o.Clear(&set)
+		arena.Close()
+	}
+}

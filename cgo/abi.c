@@ -17,3 +17,11 @@ void dreyReleaseView(struct ArrowArray *array) {
 void dreyRelease(struct ArrowArray *array) {
   if (array->release != NULL) array->release(array);
 }
+
+// Call a host's functions from Go, which can't call pointers.
+int32_t dreyCondition(const struct drey_host *host, const uint8_t *left, const uint32_t *left_offsets, const uint8_t *right,
+                      const uint32_t *right_offsets, int32_t n, uint8_t *matches) {
+  return host->condition(host->context, left, left_offsets, right, right_offsets, n, matches);
+}
+
+void dreyReleaseHost(const struct drey_host *host) { host->release(host->context); }

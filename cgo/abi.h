@@ -21,7 +21,7 @@
 #define DREY_ABI_H
 #include <stdint.h>
 
-#define DREY_ABI_VERSION 2
+#define DREY_ABI_VERSION 3
 
 // cgo knows no const; the exports written in Go spell it with these names, so that the compiler can hold them against the
 // prototypes below.
@@ -67,11 +67,27 @@ enum drey_status {
   DREY_CLOSED = 5,       // stale, closed or never issued handle
   DREY_POISONED = 6,     // an earlier call on this handle panicked; the message is that first failure
   DREY_INTERNAL = 7,     // a panic in this call; the message carries the Go stack, the handle is now poisoned
+  DREY_HOST = 8,         // a function of drey_host failed in this call; the handle is now poisoned
 };
 
 enum drey_event {
   DREY_WATERMARK = 0,        // event time has reached value (epoch milliseconds)
   DREY_PROCESSING_TIME = 1,  // the host's clock shows value (epoch milliseconds)
+};
+
+// What a host offers to an operator. Its functions are called within a call on the handle, on the thread of that call, and
+// must not call the library.
+struct drey_host {
+  void *context;
+
+  // The condition of a join: sets matches[i] to whether (not 0) or not (0) row i of the left side matches row i of the right
+  // side, for n pairs. Row i is at offsets[i] up to offsets[i + 1] of its side's bytes, a BinaryRowData of that input. All
+  // pointers are borrowed for the call. Anything but 0 is a failure. NULL: the host has no condition.
+  int32_t (*condition)(void *context, const uint8_t *left, const uint32_t *left_offsets, const uint8_t *right,
+                       const uint32_t *right_offsets, int32_t n, uint8_t *matches);
+
+  // Called exactly once, by drey_close, or by drey_open if that fails. NULL is fine.
+  void (*release)(void *context);
 };
 
 // Version of this contract; a host refuses a library whose version differs from its own.
@@ -83,10 +99,10 @@ void drey_free(char *message);
 // Creates an operator. `spec` is strict JSON (native/spec), `spec_len` bytes. `inputs` are `n_inputs` schemas, `output` is
 // the schema of the batches drey_poll is to fill; all are borrowed for the call. The subtask owns key groups
 // [first_key_group, last_key_group] of max_parallelism. memory_budget is the most state memory it may map, in bytes;
-// 0 is no limit.
+// 0 is no limit. `host` is what the operator may call, NULL for nothing; the struct is copied.
 int32_t drey_open(const char *spec, int64_t spec_len, struct ArrowSchema **inputs, int32_t n_inputs,
                   struct ArrowSchema *output, int32_t max_parallelism, int32_t first_key_group, int32_t last_key_group,
-                  int64_t memory_budget, uint64_t *handle, char **message);
+                  int64_t memory_budget, struct drey_host *host, uint64_t *handle, char **message);
 
 // Processes a batch of `input`. The array is moved: the library calls its release exactly once, on this thread. If *pending
 // is 0 it has done so on return; otherwise the operator may have stopped in the middle of the batch, having emitted enough

@@ -7,6 +7,7 @@ import (
 
 	"drey/native/changelog"
 	"drey/native/op"
+	"drey/rowstate"
 )
 
 // echo is the operator that gives back every row it gets. No planner asks for it: it is there to test hosts, and to
@@ -21,6 +22,11 @@ type echo struct {
 	copies int // still to be emitted of the row
 	left   changelog.Payload
 	right  changelog.Payload
+
+	condition op.Condition
+	lefts     rowstate.Rows
+	rights    rowstate.Rows
+	matches   []bool
 }
 
 // echoOptions say what an echo does more. The zero value is the plain echo.
@@ -29,10 +35,13 @@ type echoOptions struct {
 	Copies int
 	// Joined: each row comes back joined to itself.
 	Joined bool
+	// Condition: only those rows come back that match the row before them in the batch, as the host says; the first counts as
+	// its own predecessor.
+	Condition bool
 }
 
 // newEcho reads a specification, nil if it is not an echo's. Unlike those of package spec it is not strict.
-func newEcho(text []byte) *echo {
+func newEcho(text []byte, host op.Host) *echo {
 	var s struct {
 		Operator string
 		echoOptions
@@ -41,7 +50,11 @@ func newEcho(text []byte) *echo {
 		return nil
 	}
 	s.Copies = max(s.Copies, 1)
-	return &echo{echoOptions: s.echoOptions}
+	e := &echo{echoOptions: s.echoOptions}
+	if s.Condition {
+		e.condition = host.Condition
+	}
+	return e
 }
 
 func (e *echo) Push(_ int, in *changelog.Batch, out *changelog.Builder) error {
@@ -51,6 +64,18 @@ func (e *echo) Push(_ int, in *changelog.Batch, out *changelog.Builder) error {
 			out.Append(kind, in.Row(i), i)
 		}
 		return nil
+	}
+	if e.condition != nil {
+		e.lefts.Reset(0)
+		e.rights.Reset(0)
+		for i := range in.Len() {
+			e.lefts.Append(in.Row(max(i-1, 0)))
+			e.rights.Append(in.Row(i))
+		}
+		e.matches = append(e.matches[:0], make([]bool, in.Len())...)
+		if err := e.condition.Evaluate(&e.lefts, &e.rights, e.matches); err != nil {
+			return err
+		}
 	}
 	e.in, e.row, e.copies = in, -1, 0
 	return e.Resume(out)
@@ -76,6 +101,9 @@ func (e *echo) Resume(out *changelog.Builder) error {
 		if e.row++; e.row == e.in.Len() {
 			e.in = nil
 			return nil
+		}
+		if e.condition != nil && !e.matches[e.row] {
+			continue
 		}
 		e.copies = e.Copies
 		e.left = changelog.Payload{Bytes: e.in.Row(e.row)}

@@ -18,8 +18,14 @@ func drey_abi_version() C.int32_t { return C.DREY_ABI_VERSION }
 //export drey_open
 func drey_open(spec *C.drey_text, specLen C.int64_t, inputs **C.struct_ArrowSchema, nInputs C.int32_t,
 	output *C.struct_ArrowSchema, maxParallelism, firstKeyGroup, lastKeyGroup C.int32_t, memoryBudget C.int64_t,
-	handle *C.uint64_t, message **C.char) C.int32_t {
+	offer *C.struct_drey_host, handle *C.uint64_t, message **C.char) C.int32_t {
 	return guarded(message, func() error {
+		host, kept := newHost(offer), false
+		defer func() {
+			if !kept {
+				host.release()
+			}
+		}()
 		if spec == nil || specLen < 0 || handle == nil {
 			return failf(C.DREY_INVALID, "open: no specification, or nowhere to put the handle")
 		}
@@ -33,10 +39,12 @@ func drey_open(spec *C.drey_text, specLen C.int64_t, inputs **C.struct_ArrowSche
 			output:       out,
 			groups:       op.KeyGroups{First: int(firstKeyGroup), Last: int(lastKeyGroup), Max: int(maxParallelism)},
 			memoryBudget: int64(memoryBudget),
+			host:         host,
 		})
 		if err != nil {
 			return err
 		}
+		kept = true
 		*handle = C.uint64_t(handles.add(opened))
 		return nil
 	})

@@ -103,6 +103,9 @@ func (t *handleTable) live() string {
 	if n := cMemory.Load(); n != 0 {
 		fmt.Fprintf(&text, "buffers: %d bytes\n", n)
 	}
+	if n := hosts.Load(); n != 0 {
+		fmt.Fprintf(&text, "hosts: %d\n", n)
+	}
 	if n := columns.AllocatedBytes(); n != 0 {
 		fmt.Fprintf(&text, "columns: %d bytes\n", n)
 	}

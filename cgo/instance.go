@@ -29,6 +29,7 @@ type instance struct {
 	operator op.Operator
 	resumer  op.Resumer // the operator, if it is one
 	budget   *rowstate.Budget
+	host     *host
 	groups   op.KeyGroups
 	inputs   []*batchSchema
 	output   *batchSchema
@@ -50,6 +51,7 @@ type openArguments struct {
 	output       *batchSchema
 	groups       op.KeyGroups
 	memoryBudget int64
+	host         *host
 }
 
 func open(a openArguments) (*instance, error) {
@@ -59,7 +61,8 @@ func open(a openArguments) (*instance, error) {
 	if a.memoryBudget < 0 {
 		return nil, failf(C.DREY_INVALID, "open: memory budget is %d", a.memoryBudget)
 	}
-	in := &instance{groups: a.groups, inputs: a.inputs, output: a.output, budget: rowstate.NewBudget(a.memoryBudget)}
+	in := &instance{groups: a.groups, inputs: a.inputs, output: a.output, host: a.host,
+		budget: rowstate.NewBudget(a.memoryBudget)}
 	operator, err := openOperator(a, in.budget)
 	if err != nil {
 		return nil, err
@@ -255,6 +258,7 @@ func (in *instance) stats() (string, error) {
 }
 
 func (in *instance) close() {
+	defer in.host.release() // last of all, and whatever happens
 	in.letGo()
 	in.held.close()
 	in.snapshot.close()

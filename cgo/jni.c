@@ -3,8 +3,8 @@
 // The JNI face of abi.h: the natives of drey.jni.NativeOperator, one per function, and nothing else. A status other than
 // DREY_OK becomes a drey.jni.NativeException.
 //
-// There are no global references: FindClass in a native method looks in the class loader of the class that declares it,
-// which is the right NativeException for every copy of the class there may be.
+// There are no global references but one to each open operator's condition: FindClass in a native method looks in the class
+// loader of the class that declares it, which is the right NativeException for every copy of the class there may be.
 #include <jni.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,9 +110,13 @@ static char *from_java(JNIEnv *env, jstring string, int64_t *length) {
 }
 
 // Throws for a status that is not DREY_OK, and frees the message. It takes the message by address because the call that
-// sets it is an argument too.
+// sets it is an argument too. Where a condition has thrown, its exception is pending still and is the one to be seen.
 static void check(JNIEnv *env, int32_t status, char **message) {
   if (__builtin_expect(status == DREY_OK, 1)) return;
+  if ((*env)->ExceptionCheck(env)) {
+    drey_free(*message);
+    return;
+  }
   jclass class = (*env)->FindClass(env, "drey/jni/NativeException");
   jmethodID init = class == NULL ? NULL : (*env)->GetMethodID(env, class, "<init>", "(ILjava/lang/String;)V");
   jstring text = init == NULL ? NULL : to_java(env, *message == NULL ? "no message" : *message);
@@ -121,8 +125,58 @@ static void check(JNIEnv *env, int32_t status, char **message) {
   drey_free(*message);
 }
 
+// A drey.jni.PairCondition on its way through the library.
+struct pair_condition {
+  JavaVM *vm;
+  jobject object; // a global reference
+  jmethodID evaluate;
+};
+
+static JNIEnv *env_of(const struct pair_condition *condition) {
+  JNIEnv *env = NULL;
+  return (*condition->vm)->GetEnv(condition->vm, (void **)&env, JNI_VERSION_1_8) == JNI_OK ? env : NULL;
+}
+
+// The thread is the one that called the library from Java. An exception stays pending until the native method returns; the
+// library asks nothing more once a call has failed.
+static int32_t pair_condition_evaluate(void *context, const uint8_t *left, const uint32_t *left_offsets, const uint8_t *right,
+                                       const uint32_t *right_offsets, int32_t n, uint8_t *matches) {
+  const struct pair_condition *condition = context;
+  JNIEnv *env = env_of(condition);
+  if (env == NULL) return 1;
+  (*env)->CallVoidMethod(env, condition->object, condition->evaluate, (jlong)left, (jlong)left_offsets, (jlong)right,
+                         (jlong)right_offsets, (jint)n, (jlong)matches);
+  return (*env)->ExceptionCheck(env);
+}
+
+static void pair_condition_release(void *context) {
+  struct pair_condition *condition = context;
+  JNIEnv *env = env_of(condition);
+  if (env != NULL) (*env)->DeleteGlobalRef(env, condition->object);
+  free(condition);
+}
+
+// NULL with an exception pending.
+static struct pair_condition *pair_condition_new(JNIEnv *env, jobject object) {
+  jclass class = (*env)->GetObjectClass(env, object);
+  jmethodID evaluate = (*env)->GetMethodID(env, class, "evaluate", "(JJJJIJ)V");
+  if (evaluate == NULL) return NULL;
+  struct pair_condition *condition = malloc(sizeof *condition);
+  jobject global = condition == NULL ? NULL : (*env)->NewGlobalRef(env, object);
+  if (global == NULL || (*env)->GetJavaVM(env, &condition->vm) != JNI_OK) {
+    if (global != NULL) (*env)->DeleteGlobalRef(env, global);
+    free(condition);
+    throw_new(env, "java/lang/OutOfMemoryError", "drey: no memory for a condition");
+    return NULL;
+  }
+  condition->object = global;
+  condition->evaluate = evaluate;
+  return condition;
+}
+
 static jlong native_open(JNIEnv *env, jclass class, jstring spec, jlongArray input_schemas, jlong output_schema,
-                         jint max_parallelism, jint first_key_group, jint last_key_group, jlong memory_budget) {
+                         jint max_parallelism, jint first_key_group, jint last_key_group, jlong memory_budget,
+                         jobject condition) {
   jlong addresses[2] = {0, 0};
   jsize n = input_schemas == NULL ? 0 : (*env)->GetArrayLength(env, input_schemas);
   if (n > 0 && n <= 2) (*env)->GetLongArrayRegion(env, input_schemas, 0, n, addresses);
@@ -130,9 +184,17 @@ static jlong native_open(JNIEnv *env, jclass class, jstring spec, jlongArray inp
   int64_t length = 0;
   char *text = from_java(env, spec, &length), *message = NULL;
   if (text == NULL) return 0;
+  struct drey_host host = {0};
+  if (condition != NULL) {
+    host = (struct drey_host){pair_condition_new(env, condition), pair_condition_evaluate, pair_condition_release};
+    if (host.context == NULL) {
+      free(text);
+      return 0;
+    }
+  }
   uint64_t handle = 0;
   int32_t status = drey_open(text, length, inputs, n, (struct ArrowSchema *)output_schema, max_parallelism, first_key_group,
-                             last_key_group, memory_budget, &handle, &message);
+                             last_key_group, memory_budget, condition == NULL ? NULL : &host, &handle, &message);
   free(text);
   check(env, status, &message);
   return (jlong)handle;
@@ -211,7 +273,7 @@ static jint native_bind(JNIEnv *env, jclass class, jclass target);
 
 static const JNINativeMethod natives[] = {
     {"bind", "(Ljava/lang/Class;)I", (void *)native_bind},
-    {"open", "(Ljava/lang/String;[JJIIIJ)J", (void *)native_open},
+    {"open", "(Ljava/lang/String;[JJIIIJLdrey/jni/PairCondition;)J", (void *)native_open},
     {"push", "(JIJJ)J", (void *)native_push},
     {"advance", "(JIJ)J", (void *)native_advance},
     {"flush", "(J)J", (void *)native_flush},

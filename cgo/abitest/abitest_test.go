@@ -49,7 +49,8 @@ func run(m *testing.M) int {
 }
 
 func TestHost(t *testing.T) {
-	for _, name := range []string{"lifecycle", "handles", "panics", "malformed", "bad_schemas", "deduplicate", "snapshots", "budget", "threads", "joined", "fan_out", "flat"} {
+	for _, name := range []string{"lifecycle", "handles", "panics", "malformed", "bad_schemas", "deduplicate", "snapshots", "budget", "threads", "joined", "fan_out", "condition",
+		"flat"} {
 		t.Run(name, func(t *testing.T) {
 			if name == "flat" && testing.Short() {
 				t.Skip("a million batches take seconds")

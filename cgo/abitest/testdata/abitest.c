@@ -151,7 +151,7 @@ static uint64_t open_subtask(const char *spec, int32_t first, int32_t last, int6
   uint64_t handle = 0;
   char *message = NULL;
   struct ArrowSchema *inputs[] = {&in.root};
-  int32_t status = drey_open(spec, (int64_t)strlen(spec), inputs, 1, &out.root, 128, first, last, budget, &handle, &message);
+  int32_t status = drey_open(spec, (int64_t)strlen(spec), inputs, 1, &out.root, 128, first, last, budget, NULL, &handle, &message);
   CHECK(status == DREY_OK, "status %d: %s", status, message);
   CHECK(in.root.release != NULL && out.root.release != NULL, "schemas are borrowed, not released");
   free((void *)in.columns[1].metadata);
@@ -167,7 +167,7 @@ static uint64_t open_joined(const char *spec, const char *fields) {
   uint64_t handle = 0;
   char *message = NULL;
   struct ArrowSchema *inputs[] = {&in.root};
-  int32_t status = drey_open(spec, (int64_t)strlen(spec), inputs, 1, &out.root, 128, 0, 127, 64 << 20, &handle, &message);
+  int32_t status = drey_open(spec, (int64_t)strlen(spec), inputs, 1, &out.root, 128, 0, 127, 64 << 20, NULL, &handle, &message);
   CHECK(status == DREY_OK, "status %d: %s", status, message);
   free((void *)in.columns[1].metadata);
   free((void *)out.columns[1].metadata);
@@ -367,7 +367,7 @@ static void bad_schemas(void) {
   char *spec = ECHO;
   struct ArrowSchema *inputs[] = {&in.root};
   uint64_t handle = 0;
-#define OPEN() drey_open(spec, (int64_t)strlen(spec), inputs, 1, &out.root, 128, 0, 127, 64 << 20, &handle, &message)
+#define OPEN() drey_open(spec, (int64_t)strlen(spec), inputs, 1, &out.root, 128, 0, 127, 64 << 20, NULL, &handle, &message)
 #define BAD_SCHEMA(mutation, want, part)                 \
   do {                                                   \
     fill_schema(&in, FIELDS, 2);                         \
@@ -395,7 +395,7 @@ static void bad_schemas(void) {
     fill_schema(&in, FIELDS, 2);                                                                                        \
     fill_joined_schema(&joined, FIELDS);                                                                                \
     mutation;                                                                                                           \
-    EXPECT(drey_open(spec, (int64_t)strlen(spec), inputs, 1, &joined.root, 128, 0, 127, 0, &handle, &message), DREY_INVALID, part); \
+    EXPECT(drey_open(spec, (int64_t)strlen(spec), inputs, 1, &joined.root, 128, 0, 127, 0, NULL, &handle, &message), DREY_INVALID, part); \
   } while (0)
   BAD_JOINED(joined.columns[2].format = "z", "output: column 2 is \"right\" of format \"z\", must be right of vz");
   BAD_JOINED(joined.columns[1].name = "row", "output: column 1 is \"row\"");
@@ -403,13 +403,13 @@ static void bad_schemas(void) {
   BAD_JOINED(joined.root.n_children = 3, "output: 3 columns");
   fill_joined_schema(&joined, FIELDS);
   fill_schema(&out, FIELDS, 3);
-  EXPECT(drey_open(spec, (int64_t)strlen(spec), joined_inputs, 1, &out.root, 128, 0, 127, 0, &handle, &message), DREY_INVALID, "input 0: the joined form is for output only");
+  EXPECT(drey_open(spec, (int64_t)strlen(spec), joined_inputs, 1, &out.root, 128, 0, 127, 0, NULL, &handle, &message), DREY_INVALID, "input 0: the joined form is for output only");
   BAD_SCHEMA(spec = "{\"operator\":\"no such\",\"version\":1}", DREY_UNSUPPORTED, "no such");
   fill_schema(&in, FIELDS, 2);
   fill_schema(&out, FIELDS, 3);
-  EXPECT(drey_open(ECHO, sizeof ECHO - 1, inputs, 3, &out.root, 128, 0, 127, 0, &handle, &message), DREY_INVALID, "3 input schemas");
-  EXPECT(drey_open(ECHO, sizeof ECHO - 1, inputs, 1, &out.root, 128, 5, 4, 0, &handle, &message), DREY_INVALID, "key groups 5..4");
-  EXPECT(drey_open(ECHO, sizeof ECHO - 1, inputs, 1, NULL, 128, 0, 127, 0, &handle, &message), DREY_INVALID, "output: ");
+  EXPECT(drey_open(ECHO, sizeof ECHO - 1, inputs, 3, &out.root, 128, 0, 127, 0, NULL, &handle, &message), DREY_INVALID, "3 input schemas");
+  EXPECT(drey_open(ECHO, sizeof ECHO - 1, inputs, 1, &out.root, 128, 5, 4, 0, NULL, &handle, &message), DREY_INVALID, "key groups 5..4");
+  EXPECT(drey_open(ECHO, sizeof ECHO - 1, inputs, 1, NULL, 128, 0, 127, 0, NULL, &handle, &message), DREY_INVALID, "output: ");
 }
 
 // ---- joined rows ----
@@ -533,6 +533,71 @@ static void fan_out(void) {
   OK(drey_push(handle, 0, &batch.root, 0, NULL, &message));
   OK(drey_close(handle, &message));
   CHECK(batches_released == 1, "released %d times", batches_released);
+}
+
+// ---- the host's condition ----
+
+static int conditions_released, conditions_called;
+static int32_t condition_fails;
+
+static void release_condition(void *context) {
+  CHECK(*(int *)context == 7, "context %d", *(int *)context);
+  conditions_released++;
+}
+
+// Rows match if the values are equal; any byte but 0 says so.
+static int32_t same_value(void *context, const uint8_t *left, const uint32_t *left_offsets, const uint8_t *right,
+                          const uint32_t *right_offsets, int32_t n, uint8_t *matches) {
+  CHECK(*(int *)context == 7, "context %d", *(int *)context);
+  conditions_called++;
+  for (int32_t i = 0; i < n; i++) {
+    CHECK(left_offsets[i + 1] - left_offsets[i] == 24 && right_offsets[i + 1] - right_offsets[i] == 24, "row %d", i);
+    matches[i] = memcmp(left + left_offsets[i] + 16, right + right_offsets[i] + 16, 8) == 0 ? 0xfe : 0;
+  }
+  return condition_fails;
+}
+
+static void condition(void) {
+  static const char spec[] = "{\"condition\":true,\"operator\":\"echo\",\"version\":1}";
+  static struct row_batch batch;
+  struct row_schema in, out;
+  struct ArrowSchema *inputs[] = {&in.root};
+  int context = 7;
+  struct drey_host host = {&context, same_value, release_condition};
+  uint64_t handle = 0;
+  int64_t pending = 0, rows = 0;
+#define OPEN_CONDITION(text, n) drey_open(text, (int64_t)strlen(text), inputs, n, &out.root, 128, 0, 127, 0, &host, &handle, &message)
+  for (condition_fails = 0; condition_fails < 2; condition_fails++) {
+    fill_schema(&in, FIELDS, 2);
+    fill_schema(&out, FIELDS, 3);
+    OK(OPEN_CONDITION(spec, 1));
+    conditions_called = conditions_released = 0;
+    for (int round = 0; round < 2; round++) {
+      fill_batch(&batch, 4);
+      for (int i = 0; i < 4; i++) put_row(&batch, i, 0, i, i / 2);
+      if (condition_fails) {
+        EXPECT(drey_push(handle, 0, &batch.root, 0, &pending, &message), round == 0 ? DREY_HOST : DREY_POISONED, "the host's condition has failed");
+        continue;
+      }
+      OK(drey_push(handle, 0, &batch.root, 0, &pending, &message));
+      struct ArrowArray array = {0};
+      OK(drey_poll(handle, &array, &rows, &message));
+      const int32_t *source = array.children[2]->buffers[1];
+      CHECK(rows == 3 && source[0] == 0 && source[1] == 1 && source[2] == 3, "%" PRId64 " rows", rows);
+    }
+    CHECK(conditions_called == (condition_fails ? 1 : 2), "called %d times", conditions_called);
+    CHECK(conditions_released == 0, "released while open");
+    char *text = NULL;
+    OK(drey_live(&text, &message));
+    CHECK(strstr(text, "hosts: 1") != NULL, "%s", text);
+    drey_free(text);
+    OK(drey_close(handle, &message));
+    CHECK(conditions_released == 1, "released %d times", conditions_released);
+  }
+  // An open that fails, wherever, releases the host.
+  EXPECT(OPEN_CONDITION("{}", 1), DREY_UNSUPPORTED, "version 0");
+  EXPECT(OPEN_CONDITION(spec, 0), DREY_INVALID, "0 input schemas");
+  CHECK(conditions_released == 3, "released %d times", conditions_released);
 }
 
 // ---- a real operator: the last row of each key, by arrival, with update-before ----
@@ -846,7 +911,7 @@ int main(int argc, char **argv) {
   } cases[] = {{"lifecycle", lifecycle}, {"handles", handles},         {"panics", panics},
                {"malformed", malformed}, {"bad_schemas", bad_schemas}, {"flat", flat},
                {"deduplicate", deduplicate}, {"snapshots", snapshots}, {"budget", budget},
-               {"threads", threads}, {"joined", joined}, {"fan_out", fan_out}};
+               {"threads", threads}, {"joined", joined}, {"fan_out", fan_out}, {"condition", condition}};
   for (int a = 1; a < argc; a++) {
     int found = 0;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

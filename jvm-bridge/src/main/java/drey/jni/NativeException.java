@@ -26,8 +26,19 @@ public class NativeException extends RuntimeException {
     /** A failure inside the library; the message carries its stack, the handle is now poisoned. */
     public static final int INTERNAL = 7;
 
+    /** A function of the host's failed. In Java that function's own exception is thrown instead of this. */
+    public static final int HOST = 8;
+
     private static final String[] NAMES = {
-        "OK", "INVALID", "UNSUPPORTED", "CORRUPT", "BUDGET", "CLOSED", "POISONED", "INTERNAL"
+        "OK",
+        "INVALID",
+        "UNSUPPORTED",
+        "CORRUPT",
+        "BUDGET",
+        "CLOSED",
+        "POISONED",
+        "INTERNAL",
+        "HOST"
     };
 
     private final int status;

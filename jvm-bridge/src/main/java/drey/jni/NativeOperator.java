@@ -25,7 +25,10 @@ public final class NativeOperator {
      */
     public static native int bind(Class<?> target);
 
-    /** Creates an operator and returns its handle. The schemas are borrowed for the call. */
+    /**
+     * Creates an operator and returns its handle. The schemas are borrowed for the call; the condition, null if there is none, is
+     * kept until the operator is closed.
+     */
     public static native long open(
             String spec,
             long[] inputSchemas,
@@ -33,7 +36,8 @@ public final class NativeOperator {
             int maxParallelism,
             int firstKeyGroup,
             int lastKeyGroup,
-            long memoryBudget);
+            long memoryBudget,
+            PairCondition condition);
 
     /**
      * Processes a batch and returns the number of output rows to {@link #poll}; there may be more in the end, but not if it is 0.

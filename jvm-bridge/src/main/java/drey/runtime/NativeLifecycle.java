@@ -200,7 +200,8 @@ final class NativeLifecycle implements AutoCloseable {
                     maxParallelism,
                     keyGroups.getStartKeyGroup(),
                     keyGroups.getEndKeyGroup(),
-                    budget);
+                    budget,
+                    null);
         } finally {
             for (RowSchema schema : schemas) {
                 schema.close();

@@ -208,7 +208,8 @@ class ArrowHostTest {
                         128,
                         0,
                         127,
-                        1 << 24);
+                        1 << 24,
+                        null);
             } finally {
                 // Borrowed for the call: still ours to release.
                 input.release();

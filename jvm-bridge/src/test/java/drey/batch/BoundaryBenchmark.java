@@ -163,6 +163,29 @@ final class BoundaryBenchmark {
                             }
                             return network.length();
                         });
+        long asking = PairConditionTest.open(type, new RowPairs(8, 8, (l, r) -> l.getLong(0) >= 0));
+        for (int pairs : new int[] {1, ROWS}) {
+            report(
+                    "a row in, out, and a condition asked, batches of " + pairs,
+                    pairs,
+                    () -> {
+                        writer.clear();
+                        for (int i = 0; i < pairs; i++) {
+                            writer.add((byte) 0, rows[i]);
+                        }
+                        NativeOperator.push(asking, 0, writer.export(), 0);
+                        long sum = 0;
+                        int n;
+                        while ((n = (int) NativeOperator.poll(asking, reader.address())) > 0) {
+                            reader.attach(n);
+                            for (int i = 0; i < n; i++) {
+                                sum += reader.row(i).getLong(0) + reader.source(i);
+                            }
+                        }
+                        return sum;
+                    });
+        }
+        NativeOperator.close(asking);
         System.out.printf(
                 Locale.ROOT,
                 "boundary: %.1f ns/row in and out (%.1f in); %.1f ns/row more than Flink's own"

@@ -56,7 +56,7 @@ class JoinedBatchTest {
                             + copies
                             + ",\"joined\":true,\"operator\":\"echo\",\"version\":1}";
             return NativeOperator.open(
-                    spec, new long[] {in.address()}, out.address(), 128, 0, 127, 1 << 20);
+                    spec, new long[] {in.address()}, out.address(), 128, 0, 127, 1 << 20, null);
         }
     }
 

@@ -62,7 +62,7 @@ class RowBatchTest {
         try (RowSchema in = RowSchema.input(type);
                 RowSchema out = RowSchema.output(type)) {
             return NativeOperator.open(
-                    ECHO, new long[] {in.address()}, out.address(), 128, 0, 127, 1 << 20);
+                    ECHO, new long[] {in.address()}, out.address(), 128, 0, 127, 1 << 20, null);
         }
     }
 

@@ -48,7 +48,7 @@ class NativeOperatorTest {
                     .isEqualTo(status.group(1));
             found++;
         }
-        assertThat(found).isEqualTo(8);
+        assertThat(found).isEqualTo(9);
     }
 
     @Test
@@ -76,13 +76,13 @@ class NativeOperatorTest {
 
     @Test
     void badArgumentsAreExceptions() {
-        assertThatThrownBy(() -> NativeOperator.open(null, new long[1], 0, 1, 0, 0, 0))
+        assertThatThrownBy(() -> NativeOperator.open(null, new long[1], 0, 1, 0, 0, 0, null))
                 .isInstanceOf(NullPointerException.class);
-        assertThatThrownBy(() -> NativeOperator.open("{}", null, 0, 1, 0, 0, 0))
+        assertThatThrownBy(() -> NativeOperator.open("{}", null, 0, 1, 0, 0, 0, null))
                 .isInstanceOfSatisfying(
                         NativeException.class,
                         e -> assertThat(e.status()).isEqualTo(NativeException.INVALID));
-        assertThatThrownBy(() -> NativeOperator.open("{}", new long[3], 0, 1, 0, 0, 0))
+        assertThatThrownBy(() -> NativeOperator.open("{}", new long[3], 0, 1, 0, 0, 0, null))
                 .isInstanceOfSatisfying(
                         NativeException.class,
                         e -> assertThat(e.status()).isEqualTo(NativeException.INVALID));

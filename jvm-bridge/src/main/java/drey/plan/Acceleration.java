@@ -90,7 +90,7 @@ final class Acceleration {
         if (!seen.add(node)) {
             return;
         }
-        if (Transformations.isStateful(node)) {
+        if (Transformations.isStateful(node) || translator(node).isPresent()) {
             nodes.add(accelerate(node));
         }
         for (ExecEdge edge : node.getInputEdges()) {
@@ -98,12 +98,15 @@ final class Acceleration {
         }
     }
 
+    private Optional<Translator> translator(ExecNode<?> node) {
+        return translators.stream()
+                .filter(candidate -> candidate.nodes().contains(node.getClass()))
+                .findFirst();
+    }
+
     private PlanReport.Node accelerate(ExecNode<?> node) {
         String description = node.getDescription();
-        Optional<Translator> translator =
-                translators.stream()
-                        .filter(candidate -> candidate.nodes().contains(node.getClass()))
-                        .findFirst();
+        Optional<Translator> translator = translator(node);
         if (translator.isEmpty()) {
             return PlanReport.Node.onFlink(
                     description, "no native operator for " + node.getClass().getSimpleName());

@@ -4,12 +4,20 @@ import org.apache.flink.configuration.ReadableConfig;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.core.JsonProcessingException;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
+import org.apache.flink.table.api.TableException;
+import org.apache.flink.table.api.ValidationException;
 import org.apache.flink.table.api.config.ExecutionConfigOptions;
+import org.apache.flink.table.types.logical.LocalZonedTimestampType;
+import org.apache.flink.table.types.logical.LogicalType;
+import org.apache.flink.table.types.logical.RowType;
+import org.apache.flink.table.types.logical.TimestampType;
+import org.apache.flink.table.types.logical.utils.LogicalTypeParser;
 import org.apache.flink.util.TimeUtils;
 
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 
 /** Reads the properties of a node from its compiled-plan JSON, strictly: what is missing or misshaped is an error. */
 final class NodeJson {
@@ -50,6 +58,72 @@ final class NodeJson {
         return value.longValue();
     }
 
+    int integer(String name) {
+        return optionalInteger(name)
+                .orElseThrow(() -> new Unreadable("property " + name + " is missing"));
+    }
+
+    OptionalInt optionalInteger(String name) {
+        JsonNode value = json.get(name);
+        if (value == null || value.isNull()) {
+            return OptionalInt.empty();
+        }
+        if (!value.isInt()) {
+            throw new Unreadable("property " + name + " is " + value + ", not an integer");
+        }
+        return OptionalInt.of(value.intValue());
+    }
+
+    Optional<String> optionalText(String name) {
+        JsonNode value = json.get(name);
+        return value == null || value.isNull() ? Optional.empty() : Optional.of(text(name));
+    }
+
+    /** A type, without what it says of time attributes: that is for the planner. */
+    LogicalType type(String name) {
+        JsonNode value = json.get(name);
+        if (value == null) {
+            throw new Unreadable("property " + name + " is missing");
+        }
+        return type(name, value);
+    }
+
+    RowType rowType(String name) {
+        if (!(type(name) instanceof RowType row)) {
+            throw new Unreadable("property " + name + " is no row type");
+        }
+        return row;
+    }
+
+    /** Types are texts, and objects where the text would not tell all. */
+    private static LogicalType type(String property, JsonNode json) {
+        if (json.isTextual()) {
+            try {
+                return LogicalTypeParser.parse(json.textValue(), NodeJson.class.getClassLoader());
+            } catch (TableException | ValidationException e) {
+                throw new Unreadable("property " + property + ": " + e.getMessage());
+            }
+        }
+        NodeJson object = new NodeJson(json);
+        boolean nullable = object.optionalBool("nullable").orElse(true);
+        return switch (object.text("type")) {
+            case "ROW" -> {
+                List<RowType.RowField> fields = new ArrayList<>();
+                for (NodeJson field : object.objects("fields")) {
+                    fields.add(new RowType.RowField(field.text("name"), field.type("fieldType")));
+                }
+                yield new RowType(nullable, fields);
+            }
+            case "TIMESTAMP_WITHOUT_TIME_ZONE" ->
+                    new TimestampType(nullable, object.integer("precision"));
+            case "TIMESTAMP_WITH_LOCAL_TIME_ZONE" ->
+                    new LocalZonedTimestampType(nullable, object.integer("precision"));
+            default ->
+                    throw new Unreadable(
+                            "property " + property + " has a type " + object.text("type"));
+        };
+    }
+
     NodeJson object(String name) {
         JsonNode value = json.get(name);
         if (value == null || !value.isObject()) {
@@ -82,6 +156,21 @@ final class NodeJson {
             throw new Unreadable("property " + name + " is " + value + ", not a boolean");
         }
         return Optional.of(value.booleanValue());
+    }
+
+    List<Boolean> bools(String name) {
+        JsonNode values = json.get(name);
+        if (values == null || !values.isArray()) {
+            throw new Unreadable("property " + name + " is " + values + ", not an array");
+        }
+        List<Boolean> bools = new ArrayList<>();
+        for (JsonNode value : values) {
+            if (!value.isBoolean()) {
+                throw new Unreadable("property " + name + " is " + values + ", not booleans");
+            }
+            bools.add(value.booleanValue());
+        }
+        return bools;
     }
 
     List<Integer> integers(String name) {

@@ -90,7 +90,8 @@ final class RowTypes {
         }
     }
 
-    private static boolean isFlat(LogicalType type) {
+    /** Whether values of the type have no parts with types of their own. */
+    static boolean isFlat(LogicalType type) {
         return switch (type.getTypeRoot()) {
             case CHAR,
                     VARCHAR,

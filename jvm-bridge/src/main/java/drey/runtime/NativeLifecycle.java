@@ -87,6 +87,10 @@ final class NativeLifecycle implements AutoCloseable {
     private BatchReader results;
 
     private long handle;
+    // An operator in front of the exchange is not keyed: rows of any key reach it, and it may not
+    // keep anything longer than
+    // to the next barrier.
+    private boolean keyed;
     private KeyGroupRange keyGroups;
     private MemoryManager memoryManager;
     private long reserved;
@@ -156,7 +160,9 @@ final class NativeLifecycle implements AutoCloseable {
 
     void open(StateInitializationContext context, KeyedStateBackend<?> stateBackend)
             throws Exception {
-        if (context.isRestored()) {
+        keyed = stateBackend != null;
+        boolean restored = keyed && context.isRestored();
+        if (restored) {
             refuseStockState(stateBackend);
         }
         if (retention) {
@@ -166,15 +172,17 @@ final class NativeLifecycle implements AutoCloseable {
         Environment environment = task.getEnvironment();
         int maxParallelism = environment.getTaskInfo().getMaxNumberOfParallelSubtasks();
         keyGroups =
-                KeyGroupRangeAssignment.computeKeyGroupRangeForOperatorIndex(
-                        maxParallelism,
-                        environment.getTaskInfo().getNumberOfParallelSubtasks(),
-                        environment.getTaskInfo().getIndexOfThisSubtask());
+                keyed
+                        ? KeyGroupRangeAssignment.computeKeyGroupRangeForOperatorIndex(
+                                maxParallelism,
+                                environment.getTaskInfo().getNumberOfParallelSubtasks(),
+                                environment.getTaskInfo().getIndexOfThisSubtask())
+                        : KeyGroupRange.of(0, maxParallelism - 1);
         batch = new RowBatchWriter(rowLimit, byteLimit);
         results = traits.outputReader(outputType);
         handle = openNative(maxParallelism, budget);
         executions.countOpened();
-        if (context.isRestored()) {
+        if (restored) {
             for (KeyGroupStatePartitionStreamProvider group : context.getRawKeyedStateInputs()) {
                 restore(group);
             }
@@ -420,6 +428,13 @@ final class NativeLifecycle implements AutoCloseable {
 
     /** Writes every key group that holds state. The batch and the bundle were handed over before the barrier. */
     void snapshot(StateSnapshotContext context) throws Exception {
+        if (keyed) {
+            snapshotKeyGroups(context);
+        }
+        refreshMetrics();
+    }
+
+    private void snapshotKeyGroups(StateSnapshotContext context) throws Exception {
         KeyedStateCheckpointOutputStream out = context.getRawKeyedOperatorStateOutput();
         MemorySegment chunk = chunk();
         byte[] bytes = new byte[chunk.size()];
@@ -437,7 +452,6 @@ final class NativeLifecycle implements AutoCloseable {
             } while (n > 0);
             writer.end();
         }
-        refreshMetrics();
     }
 
     private void restore(KeyGroupStatePartitionStreamProvider provider) throws Exception {

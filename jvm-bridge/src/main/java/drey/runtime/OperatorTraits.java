@@ -51,7 +51,13 @@ record OperatorTraits(
                             "counterState",
                             "data-state-with-update",
                             "data-state",
-                            "rankEnd"));
+                            "rankEnd"),
+                    "groupAggregate",
+                    List.of("accState"),
+                    "globalGroupAggregate",
+                    List.of("accState"),
+                    "incrementalGroupAggregate",
+                    List.of("distinctAcc_0"));
 
     static OperatorTraits of(String spec, List<RowType> inputs) {
         JsonNode json;
@@ -82,6 +88,21 @@ record OperatorTraits(
                             true,
                             -1,
                             ONE_ROW);
+            // The row of the key and the row of the values, or of the accumulators.
+            case "groupAggregate",
+                    "localGroupAggregate",
+                    "globalGroupAggregate",
+                    "incrementalGroupAggregate" ->
+                    new OperatorTraits(
+                            operator,
+                            json.path("stateTtlMillis").asLong() > 0,
+                            bundles,
+                            !bundles,
+                            -1,
+                            (json.has("finalAggGrouping")
+                                            ? json.path("finalAggGrouping")
+                                            : json.path("grouping"))
+                                    .size());
             // The library's own, for tests of the runtime.
             case "echo" ->
                     new OperatorTraits(

@@ -8,20 +8,19 @@ import org.apache.flink.api.dag.Transformation;
 import org.apache.flink.configuration.ConfigOption;
 import org.apache.flink.configuration.ReadableConfig;
 import org.apache.flink.streaming.api.operators.StreamOperatorFactory;
-import org.apache.flink.streaming.api.transformations.OneInputTransformation;
+import org.apache.flink.table.api.config.OptimizerConfigOptions;
 import org.apache.flink.table.data.RowData;
 import org.apache.flink.table.planner.plan.nodes.exec.ExecEdge;
 import org.apache.flink.table.planner.plan.nodes.exec.ExecNode;
 import org.apache.flink.table.planner.plan.nodes.exec.ExecNodeBase;
 import org.apache.flink.table.planner.plan.nodes.exec.ExecNodeGraph;
-import org.apache.flink.table.planner.plan.nodes.exec.serde.CompiledPlanSerdeUtil;
 import org.apache.flink.table.planner.plan.nodes.exec.serde.SerdeContext;
+import org.apache.flink.table.planner.plan.nodes.exec.stream.StreamExecMultiJoin;
 import org.apache.flink.table.runtime.typeutils.InternalTypeInfo;
 import org.apache.flink.table.types.logical.RowType;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -40,6 +39,14 @@ final class Acceleration {
     /** A translator goes in here once the library has its operator. */
     static final List<Translator> TRANSLATORS =
             List.of(new DeduplicateTranslator(), new RankTranslator());
+
+    /** What the user may want to know of nodes without a translator. */
+    private static final Map<Class<?>, String> HINTS =
+            Map.of(
+                    StreamExecMultiJoin.class,
+                    "; joins one by one are native, "
+                            + OptimizerConfigOptions.TABLE_OPTIMIZER_MULTI_JOIN_ENABLED.key()
+                            + " has put them together");
 
     private final List<Translator> translators;
     private final ReadableConfig config;
@@ -108,8 +115,10 @@ final class Acceleration {
         String description = node.getDescription();
         Optional<Translator> translator = translator(node);
         if (translator.isEmpty()) {
+            String name = node.getClass().getSimpleName();
             return PlanReport.Node.onFlink(
-                    description, "no native operator for " + node.getClass().getSimpleName());
+                    description,
+                    "no native operator for " + name + HINTS.getOrDefault(node.getClass(), ""));
         }
         try {
             Optional<String> reason = accelerate((ExecNodeBase<?>) node, translator.get());
@@ -126,16 +135,17 @@ final class Acceleration {
     /** Returns why the node stays on Flink, or nothing if it is native now. */
     private Optional<String> accelerate(ExecNodeBase<?> node, Translator translator) {
         Transformation<?> made = Transformations.of(node);
-        if (!(made instanceof OneInputTransformation<?, ?> transformation)) {
+        Optional<StreamOperatorFactory<?>> factory = Transformations.operatorFactory(made);
+        if (factory.isEmpty()) {
             return Optional.of("made of " + made.getClass().getSimpleName());
         }
         // A plan may be translated again (explained, then executed) under other options, and Flink
         // keeps what it made.
-        StreamOperatorFactory<RowData> stock = stockFactory(transformation);
-        Optional<String> reason = decide(node, translator, transformation, stock);
-        if (reason.isPresent() && transformation.getOperatorFactory() != stock) {
-            Transformations.setOperatorFactory(transformation, stock);
-            Transformations.useManagedMemory(transformation, false);
+        StreamOperatorFactory<RowData> stock = stockFactory(factory.get());
+        Optional<String> reason = decide(node, translator, made, stock);
+        if (reason.isPresent() && factory.get() != stock) {
+            Transformations.setOperatorFactory(made, stock);
+            Transformations.useManagedMemory(made, false);
         }
         return reason;
     }
@@ -143,7 +153,7 @@ final class Acceleration {
     private Optional<String> decide(
             ExecNodeBase<?> node,
             Translator translator,
-            OneInputTransformation<?, ?> transformation,
+            Transformation<?> transformation,
             StreamOperatorFactory<RowData> stock) {
         if (!enabled) {
             return Optional.of("turned off by " + DreyOptions.ENABLED.key());
@@ -164,7 +174,7 @@ final class Acceleration {
         }
         NodeView view =
                 new NodeView(
-                        json(node),
+                        NodeWriter.write(node, serdeContext.get()),
                         new NodeConfig(node.getPersistedConfig(), config),
                         inputs,
                         output);
@@ -175,12 +185,7 @@ final class Acceleration {
         Translation.Native translated = (Translation.Native) translation;
         Optional<String> mismatch =
                 Transformations.mismatch(stock, translated.stock())
-                        .or(
-                                () ->
-                                        typeMismatch(
-                                                "input",
-                                                transformation.getInputType(),
-                                                inputs.get(0)))
+                        .or(() -> inputMismatch(Transformations.inputTypes(transformation), inputs))
                         .or(() -> typeMismatch("output", transformation.getOutputType(), output));
         if (mismatch.isPresent()) {
             LOG.warn("{} stays on Flink: unexpected {}", node.getDescription(), mismatch.get());
@@ -194,23 +199,25 @@ final class Acceleration {
         return Optional.empty();
     }
 
-    private NodeJson json(ExecNodeBase<?> node) {
-        try {
-            return NodeJson.parse(
-                    CompiledPlanSerdeUtil.createJsonObjectWriter(serdeContext.get())
-                            .writeValueAsString(node));
-        } catch (IOException e) {
-            throw new NodeJson.Unreadable("not writable as a compiled plan: " + e.getMessage());
-        }
-    }
-
     @SuppressWarnings("unchecked")
-    private static StreamOperatorFactory<RowData> stockFactory(
-            OneInputTransformation<?, ?> transformation) {
-        StreamOperatorFactory<?> factory = transformation.getOperatorFactory();
+    private static StreamOperatorFactory<RowData> stockFactory(StreamOperatorFactory<?> factory) {
         return factory instanceof NativeOperatorFactory ours
                 ? ours.stock()
                 : (StreamOperatorFactory<RowData>) factory;
+    }
+
+    private static Optional<String> inputMismatch(
+            List<TypeInformation<?>> actual, List<RowType> expected) {
+        if (actual.size() != expected.size()) {
+            return Optional.of("number of inputs " + actual.size());
+        }
+        for (int i = 0; i < actual.size(); i++) {
+            Optional<String> mismatch = typeMismatch("input", actual.get(i), expected.get(i));
+            if (mismatch.isPresent()) {
+                return mismatch;
+            }
+        }
+        return Optional.empty();
     }
 
     /** Names and nullability may differ between the plan and what was made of it (after a union); the form may not. */

@@ -174,7 +174,10 @@ final class NodeJson {
     }
 
     List<Integer> integers(String name) {
-        JsonNode values = json.get(name);
+        return integers(name, json.get(name));
+    }
+
+    private static List<Integer> integers(String name, JsonNode values) {
         if (values == null || !values.isArray()) {
             throw new Unreadable("property " + name + " is " + values + ", not an array");
         }
@@ -186,6 +189,48 @@ final class NodeJson {
             integers.add(value.intValue());
         }
         return integers;
+    }
+
+    /** Lists of numbers; none if the property is missing. */
+    List<List<Integer>> lists(String name) {
+        JsonNode values = json.get(name);
+        List<List<Integer>> lists = new ArrayList<>();
+        if (values == null || values.isNull()) {
+            return lists;
+        }
+        if (!values.isArray()) {
+            throw new Unreadable("property " + name + " is " + values + ", not an array");
+        }
+        for (JsonNode value : values) {
+            lists.add(integers(name, value));
+        }
+        return lists;
+    }
+
+    List<Boolean> bools(String name) {
+        JsonNode values = json.get(name);
+        if (values == null || !values.isArray()) {
+            throw new Unreadable("property " + name + " is " + values + ", not an array");
+        }
+        List<Boolean> bools = new ArrayList<>();
+        for (JsonNode value : values) {
+            if (!value.isBoolean()) {
+                throw new Unreadable("property " + name + " is " + values + ", not booleans");
+            }
+            bools.add(value.booleanValue());
+        }
+        return bools;
+    }
+
+    /** An object that may be missing. */
+    Optional<NodeJson> optional(String name) {
+        JsonNode value = json.get(name);
+        return value == null || value.isNull() ? Optional.empty() : Optional.of(object(name));
+    }
+
+    /** All of it. */
+    JsonNode tree() {
+        return json;
     }
 
     /**

@@ -1,5 +1,6 @@
 package drey.plan;
 
+import org.apache.flink.api.common.typeinfo.TypeInformation;
 import org.apache.flink.api.dag.Transformation;
 import org.apache.flink.core.memory.ManagedMemoryUseCase;
 import org.apache.flink.streaming.api.operators.AbstractUdfStreamOperator;
@@ -20,6 +21,7 @@ import java.util.ArrayDeque;
 import java.util.Collections;
 import java.util.Deque;
 import java.util.IdentityHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -79,7 +81,7 @@ final class Transformations {
             return Optional.of("operator is " + operator.getClass().getName());
         }
         Object function = function(operator);
-        if (function == null || function.getClass() != expected.function()) {
+        if ((function == null ? null : function.getClass()) != expected.function()) {
             return Optional.of(
                     "function is " + (function == null ? null : function.getClass().getName()));
         }
@@ -96,10 +98,32 @@ final class Transformations {
         return null;
     }
 
+    /** The operator factory of a transformation with one or two inputs; nothing for any other. */
+    static Optional<StreamOperatorFactory<?>> operatorFactory(Transformation<?> transformation) {
+        if (transformation instanceof OneInputTransformation<?, ?> one) {
+            return Optional.of(one.getOperatorFactory());
+        }
+        if (transformation instanceof TwoInputTransformation<?, ?, ?> two) {
+            return Optional.of(two.getOperatorFactory());
+        }
+        return Optional.empty();
+    }
+
+    /** The type of each input of such a transformation. */
+    static List<TypeInformation<?>> inputTypes(Transformation<?> transformation) {
+        return transformation instanceof TwoInputTransformation<?, ?, ?> two
+                ? List.of(two.getInputType1(), two.getInputType2())
+                : List.of(((OneInputTransformation<?, ?>) transformation).getInputType());
+    }
+
     /** Exchanges the operator factory. Nothing that the job graph or an operator ID is made of depends on it. */
     static void setOperatorFactory(
-            OneInputTransformation<?, ?> transformation, StreamOperatorFactory<RowData> factory) {
-        set(OneInputTransformation.class, "operatorFactory", transformation, factory);
+            Transformation<?> transformation, StreamOperatorFactory<RowData> factory) {
+        Class<?> owner =
+                transformation instanceof TwoInputTransformation<?, ?, ?>
+                        ? TwoInputTransformation.class
+                        : OneInputTransformation.class;
+        set(owner, "operatorFactory", transformation, factory);
     }
 
     /** Asks for a share of the slot's managed memory, or takes the wish back. */

@@ -207,21 +207,6 @@ final class NodeJson {
         return lists;
     }
 
-    List<Boolean> bools(String name) {
-        JsonNode values = json.get(name);
-        if (values == null || !values.isArray()) {
-            throw new Unreadable("property " + name + " is " + values + ", not an array");
-        }
-        List<Boolean> bools = new ArrayList<>();
-        for (JsonNode value : values) {
-            if (!value.isBoolean()) {
-                throw new Unreadable("property " + name + " is " + values + ", not booleans");
-            }
-            bools.add(value.booleanValue());
-        }
-        return bools;
-    }
-
     /** An object that may be missing. */
     Optional<NodeJson> optional(String name) {
         JsonNode value = json.get(name);

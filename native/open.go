@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"drey/native/dedup"
+	"drey/native/join"
 	"drey/native/logical"
 	"drey/native/op"
 	"drey/native/spec"
@@ -30,10 +31,11 @@ func Open(text []byte, inputs []logical.Row, groups op.KeyGroups, budget *rowsta
 	if problems := s.Validate(inputs); len(problems) > 0 {
 		return nil, op.Invalidf("%s: %s", s.Operator(), strings.Join(problems, "; "))
 	}
-	_ = host // for joins
 	switch s := s.(type) {
 	case *spec.Deduplicate:
 		return dedup.New(s, inputs[0], groups, budget)
+	case *spec.Join:
+		return join.New(s, inputs, groups, budget, host)
 	case *spec.Rank:
 		return topn.New(s, inputs[0], groups, budget)
 	}

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"strings"
 
+	"drey/native/agg"
 	"drey/native/dedup"
-	"drey/native/join"
 	"drey/native/logical"
 	"drey/native/op"
 	"drey/native/spec"
@@ -31,11 +31,12 @@ func Open(text []byte, inputs []logical.Row, groups op.KeyGroups, budget *rowsta
 	if problems := s.Validate(inputs); len(problems) > 0 {
 		return nil, op.Invalidf("%s: %s", s.Operator(), strings.Join(problems, "; "))
 	}
+	_ = host // for joins
 	switch s := s.(type) {
 	case *spec.Deduplicate:
 		return dedup.New(s, inputs[0], groups, budget)
-	case *spec.Join:
-		return join.New(s, inputs, groups, budget, host)
+	case *spec.GroupAggregate:
+		return agg.New(s, inputs[0], groups, budget)
 	case *spec.Rank:
 		return topn.New(s, inputs[0], groups, budget)
 	}

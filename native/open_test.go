@@ -46,7 +46,12 @@ func TestOpenGoldenFiles(t *testing.T) {
 	}
 	for _, file := range files {
 		switch name := filepath.Base(file); {
+		case strings.HasPrefix(name, "group_aggregate_mini_batch"):
+			refused[name] = "miniBatch"
+		case strings.HasPrefix(name, "group_aggregate"):
 		case strings.Contains(name, "group_aggregate"):
+			refused[name] = "not built yet"
+		case strings.HasPrefix(name, "join_"):
 			refused[name] = "not built yet"
 		}
 	}
@@ -62,7 +67,7 @@ func TestOpenGoldenFiles(t *testing.T) {
 		} else if strings.HasPrefix(filepath.Base(file), "join_") {
 			rows = fields(t, bid, auction)
 		}
-		o, err := Open(text, rows, op.KeyGroups{First: 3, Last: 5, Max: 128}, budget, op.Host{Condition: noPairs{}})
+		o, err := Open(text, rows, op.KeyGroups{First: 3, Last: 5, Max: 128}, budget, op.Host{})
 		if reason := refused[filepath.Base(file)]; reason != "" {
 			if !errors.Is(err, op.ErrUnsupported) || !strings.Contains(err.Error(), reason) {
 				t.Errorf("%s: %v, want unsupported because of %s", file, err, reason)
@@ -78,14 +83,6 @@ func TestOpenGoldenFiles(t *testing.T) {
 			t.Errorf("%s: %d bytes in use after Close", file, used)
 		}
 	}
-}
-
-// noPairs is a host's condition that nothing fulfils.
-type noPairs struct{}
-
-func (noPairs) Evaluate(_, _ *rowstate.Rows, matches []bool) error {
-	clear(matches)
-	return nil
 }
 
 func TestOpenRefuses(t *testing.T) {

@@ -26,7 +26,8 @@ type Options struct {
 	Bundled bool
 	// Seldom: restore or rescale not at every opportunity, but at every n-th; 0 and 1 mean every one.
 	Seldom int
-	// Left is how many of the output's fields are those of the left row if the rows come out joined; 0: as many as input 0 has.
+	// Left is how many of the output's fields are those of the left row if the rows come out joined; 0: as many as input 0
+	// has; less than 0: none.
 	Left int
 	// Host is what the operator gets from its host.
 	Host op.Host
@@ -222,6 +223,7 @@ func (p *player) joined(r Emitted) string {
 		if n == 0 {
 			n = p.s.Inputs[0].Len()
 		}
+		n = max(n, 0)
 		var err error
 		if p.left, err = NewCodec(logical.Row{Fields: p.s.Output.Fields[:n]}); err != nil {
 			p.t.Fatal(err)

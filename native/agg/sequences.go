@@ -1,0 +1,152 @@
+package agg
+
+import (
+	"bytes"
+	"errors"
+
+	"drey/rowstate"
+)
+
+func (k *call) chainIn(value []byte) *rowstate.RowChain { return rowstate.ChainIn(value[k.chain:]) }
+
+func (k *call) extraIn(value []byte) *rowstate.RowChain { return rowstate.ChainIn(value[k.extra:]) }
+
+// addToSequence is accumulate of First- and LastValueWithRetractAggFunction. Flink notes the time at which each value came
+// and looks values up by it; as its clock does not go back, that is the order of arrival.
+func (g *groups) addToSequence(k *call, value, row []byte) {
+	chain := k.chainIn(value)
+	g.key = k.arg.appendKey(g.key[:0], row)
+	g.chains.Append(chain, g.key)
+	if k.op == opLastRetract || chain.Len() == 1 {
+		g.keep(k, value, row)
+	}
+}
+
+// removeFromSequence takes the oldest equal value out, if there is one.
+func (g *groups) removeFromSequence(k *call, value, row []byte) {
+	chain := k.chainIn(value)
+	g.key = k.arg.appendKey(g.key[:0], row)
+	r := g.chains.Find(chain, g.key)
+	if r == 0 {
+		return
+	}
+	g.chains.Remove(chain, r)
+	if !bytes.Equal(g.key, g.keptKey(k, value)) {
+		return
+	}
+	if chain.Len() == 0 {
+		g.forget(k, value)
+		return
+	}
+	var end rowstate.Ref
+	for r := range g.chains.All(chain) {
+		if end = r; k.op == opFirstRetract {
+			break
+		}
+	}
+	g.keepKey(k, value, g.chains.Row(end))
+}
+
+// errSingleValue is what SingleValueAggFunction throws, and ends the job with.
+var errSingleValue = errors.New("SingleValueAggFunction received more than one element")
+
+// single is accumulate of SingleValueAggFunction.
+func (g *groups) single(k *call, value, row []byte, null bool) {
+	switch {
+	case k.count.int(value) > 0:
+		g.err = errSingleValue
+		return
+	case null:
+		g.forget(k, value)
+	default:
+		g.keep(k, value, row)
+	}
+	k.count.setInt(value, k.count.int(value)+1)
+}
+
+// unsingle is retract of the same.
+func (g *groups) unsingle(k *call, value []byte) {
+	n := k.count.int(value)
+	if n != 0 && n != 1 {
+		g.err = errSingleValue
+		return
+	}
+	g.forget(k, value)
+	k.count.setInt(value, n-1)
+}
+
+// addToList is accumulate of ListAggFunction: the list grows by the row's delimiter and its text. A null between makes all
+// null, as for CONCAT.
+func (g *groups) addToList(k *call, value, row []byte) {
+	if k.partial {
+		g.setDelimiter(k, value, row)
+	}
+	chain := k.chainIn(value)
+	switch {
+	case chain.Len() == 0:
+		g.chains.Append(chain, k.arg.bytes(row))
+	case k.delimited && k.delimiter.isNull(row):
+		g.chains.Clear(chain)
+	default:
+		g.piece = g.piece[:0]
+		if k.delimited {
+			g.piece = append(g.piece, k.delimiter.bytes(row)...)
+		} else {
+			g.piece = append(g.piece, ',')
+		}
+		g.piece = append(g.piece, k.arg.bytes(row)...)
+		g.chains.Append(chain, g.piece)
+	}
+}
+
+// setDelimiter remembers the delimiter of a row.
+func (g *groups) setDelimiter(k *call, value, row []byte) {
+	switch {
+	case !k.delimited:
+	case k.delimiter.isNull(row):
+		g.freeText(&k.value, value)
+	default:
+		g.setText(&k.value, value, k.delimiter.bytes(row))
+	}
+}
+
+// appendList appends the text of a list, or says that it is null.
+func (g *groups) appendList(k *call, dst, value []byte) ([]byte, bool) {
+	chain := k.chainIn(value)
+	if chain.Len() == 0 {
+		return dst, false
+	}
+	retracting := k.op == opListAggRetract
+	if retracting && k.value.isNull(value) {
+		return dst, false // CONCAT_WS with a null between
+	}
+	first := true
+	for r := range g.chains.All(chain) {
+		if retracting && !first {
+			dst = append(dst, g.text(&k.value, value)...)
+		}
+		dst, first = append(dst, g.chains.Row(r)...), false
+	}
+	return dst, true
+}
+
+// free gives back all that a group has in the arenas; its distinct values are the views' to free.
+func (g *groups) free(value []byte) {
+	if !g.plan.hasArena {
+		return
+	}
+	for _, k := range g.plan.calls {
+		switch k.op {
+		case opMinRetract, opMaxRetract:
+			g.freeSet(k, value)
+		case opListAggRetract:
+			g.chains.Clear(k.extraIn(value))
+			fallthrough
+		case opFirstRetract, opLastRetract, opListAgg:
+			g.chains.Clear(k.chainIn(value))
+		}
+		if k.value.kind == kindBytes {
+			g.freeText(&k.value, value)
+		}
+	}
+}

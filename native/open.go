@@ -7,6 +7,7 @@ import (
 
 	"drey/native/agg"
 	"drey/native/dedup"
+	"drey/native/join"
 	"drey/native/logical"
 	"drey/native/op"
 	"drey/native/spec"
@@ -31,12 +32,13 @@ func Open(text []byte, inputs []logical.Row, groups op.KeyGroups, budget *rowsta
 	if problems := s.Validate(inputs); len(problems) > 0 {
 		return nil, op.Invalidf("%s: %s", s.Operator(), strings.Join(problems, "; "))
 	}
-	_ = host // for joins
 	switch s := s.(type) {
 	case *spec.Deduplicate:
 		return dedup.New(s, inputs[0], groups, budget)
 	case *spec.GroupAggregate:
 		return agg.New(s, inputs[0], groups, budget)
+	case *spec.Join:
+		return join.New(s, inputs, groups, budget, host)
 	case *spec.Rank:
 		return topn.New(s, inputs[0], groups, budget)
 	}

@@ -152,6 +152,12 @@ func (j *Join) Validate(inputs []logical.Row) []string {
 			}
 		}
 	}
+	if j.Condition != nil && !j.Condition.Host {
+		types := append(inputs[0].Types(), inputs[1].Types()...)
+		if _, err := expr.Compile(j.Condition.Expr, types, inputs[0].Len()); err != nil {
+			bad("condition: %v", err)
+		}
+	}
 	return problems
 }
 

@@ -3,7 +3,8 @@
 #
 #   Q=q18              a query, a comma-separated list of them, or all
 #   EVENTS=2000000     events to run
-#   RUNG=replay        replay: events prepared in memory; generator: made while the query runs
+#   RUNG=replay        replay: events prepared in memory; generator: made while the query runs; kafka: JSON in a broker's
+#                      topic to another topic, exactly once, a checkpoint every second
 #   BACKEND=heap       heap or rocksdb: where stock operators keep their state
 #   PARALLELISM=1
 #   PAIRS=1            how often each engine runs; they alternate
@@ -14,6 +15,7 @@
 #   WARMUP=500000      events run with each engine before anything is measured
 #   HEAP=              most Java heap (-Xmx); by default enough for the events
 #   MANAGED=4g         Flink's managed memory: what native state and RocksDB may use
+#   CHECKPOINT=        how often to take one: 1s; none by default, but 1s with RUNG=kafka
 #   CONF=              further Flink options: key=value;key=value
 #   CSV=               file to append a line per run to; RESUME=true leaves out queries that it has already
 #   PROFILE=           folder: profile both engines instead of timing them
@@ -79,6 +81,11 @@ for package in java.lang java.util java.nio java.time java.util.concurrent; do
   opens+=(--add-opens=java.base/$package=ALL-UNNAMED)
 done
 
+if [ "${RUNG:-}" = kafka ] && newer nexmark/broker/target/classpath.txt nexmark/broker/pom.xml; then
+  echo "getting the Kafka broker" >&2
+  .ci/mvn -q -f nexmark/broker/pom.xml package || fail "the Kafka broker's artifacts can't be had (see above)"
+fi
+
 args=()
 option() { # NAME VALUE: passed on only if the variable was set
   [ -n "$2" ] && args+=("--$1" "$2")
@@ -99,11 +106,13 @@ option changelog "${CHANGELOG:-}"
 option sink "${SINK:-}"
 option warmup "${WARMUP:-}"
 option managed "${MANAGED:-}"
+option checkpoint "${CHECKPOINT:-}"
 option conf "${CONF:-}"
 option csv "${CSV:-}"
 option resume "${RESUME:-}"
 option profile "${PROFILE:-}"
 option explain "${EXPLAIN:-}"
+[ "${RUNG:-}" != kafka ] || option broker-classpath nexmark/broker/target/classpath.txt
 option progress $progress
 
 mkdir -p nexmark/out

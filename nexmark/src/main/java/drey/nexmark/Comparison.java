@@ -129,6 +129,9 @@ final class Comparison {
                 });
         text.append(align(rows));
         text.append("CPU-ns/event by thread: ").append(splitLine()).append('\n');
+        if (!options.get("checkpoint").isEmpty()) {
+            text.append("checkpoints: ").append(checkpointLine()).append('\n');
+        }
         text.append("changelog digest: ").append(digestLine()).append('\n');
         text.append("native: ").append(nativeLine()).append('\n');
         for (String fault : faults()) {
@@ -171,6 +174,21 @@ final class Comparison {
                                     median(drey, run -> run.cpuPerEvent(group))));
         }
         return String.join(", ", parts) + "  (stock / drey)";
+    }
+
+    private String checkpointLine() {
+        List<String> parts = new ArrayList<>();
+        for (List<RunResult> runs : List.of(stock, drey)) {
+            parts.add(
+                    "%s %.0f of %.0f ms (longest %.0f), %.1f MB"
+                            .formatted(
+                                    runs.get(0).engine(),
+                                    median(runs, run -> run.checkpoints().completed()),
+                                    median(runs, run -> run.checkpoints().meanMillis()),
+                                    median(runs, run -> run.checkpoints().maxMillis()),
+                                    median(runs, run -> run.checkpoints().lastBytes()) / 1e6));
+        }
+        return String.join("; ", parts);
     }
 
     private String digestLine() {
@@ -266,6 +284,7 @@ final class Comparison {
                                 run.peakRss(),
                                 run.p99Nanos(),
                                 run.nativeRows(),
+                                run.checkpoints(),
                                 verdict));
             }
         }
@@ -280,6 +299,7 @@ final class Comparison {
                 options.parallelism(),
                 options.is("object-reuse"),
                 options.is("minibatch"),
+                options.get("checkpoint"),
                 options.number("events"));
     }
 }

@@ -1,8 +1,5 @@
 package drey.nexmark;
 
-import drey.nexmark.digest.ChangelogDigest.Sameness;
-import drey.nexmark.generator.GeneratorConfig;
-import drey.nexmark.source.ReplayStore;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -13,6 +10,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.flink.configuration.Configuration;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.table.api.EnvironmentSettings;
+import org.apache.flink.table.api.TableResult;
 import org.apache.flink.table.api.bridge.java.StreamTableEnvironment;
 
 /** Runs one query with one engine on an embedded cluster of its own. */
@@ -24,6 +22,7 @@ final class EngineRun {
     private final Options options;
     private final Query query;
     private final String engine;
+    private final Rung rung;
     private boolean profiling;
     private Profile profile;
 
@@ -31,6 +30,7 @@ final class EngineRun {
         this.options = options;
         this.query = query;
         this.engine = engine;
+        this.rung = Rung.of(options);
     }
 
     /**
@@ -40,12 +40,10 @@ final class EngineRun {
      */
     RunResult run(long events, int record, String label) throws Exception {
         String name = "run-" + NAMES.incrementAndGet();
-        GeneratorConfig generator = options.generator().withEvents(events);
-        long replayBytes = options.replay() ? ReplayStore.of(generator).bytes() : 0;
         Probe probe = Probe.of(name);
         try {
             StreamTableEnvironment tables = environment();
-            List<String> statements = query.statements(source(events, name), sink(name, record));
+            List<String> statements = rung.statements(query, events, name, record);
             String insert = statements.get(statements.size() - 1);
             for (String statement : statements.subList(0, statements.size() - 1)) {
                 tables.executeSql(statement);
@@ -55,25 +53,34 @@ final class EngineRun {
             System.gc();
             Memory.resetPeak();
             profile = profiling ? Profile.start() : null;
+            Checkpoints checkpoints;
             try (Progress progress = new Progress(options.is("progress"), label, probe, events)) {
-                tables.executeSql(insert).await();
+                rung.starting(probe);
+                TableResult result = tables.executeSql(insert);
+                try (Checkpoints.Watch watch =
+                        new Checkpoints.Watch(result.getJobClient().orElseThrow())) {
+                    result.await();
+                    checkpoints = watch.latest();
+                }
             }
             probe.jobEnded();
             long peak = Memory.peak();
+            Rung.Outcome outcome = rung.outcome(query, events, name, probe);
             return new RunResult(
                     engine,
-                    probe.rowsIn(),
-                    probe.rowsOut(),
+                    outcome.rowsIn(),
+                    outcome.rowsOut(),
                     probe.seconds(),
                     probe.cpuNanos(),
                     probe.cpuSplit(),
-                    peak == 0 ? 0 : Math.max(0, peak - replayBytes),
+                    peak == 0 ? 0 : Math.max(0, peak - rung.preparedBytes()),
                     NativeProof.p99Nanos(),
                     NativeProof.rowsIn(),
                     (int) plan.lines().filter(line -> line.endsWith(": native")).count(),
                     plan,
-                    probe.digest(),
-                    probe.recording());
+                    checkpoints,
+                    outcome.digest(),
+                    outcome.recording());
         } finally {
             Probe.forget(name);
         }
@@ -93,7 +100,7 @@ final class EngineRun {
     /** The plan as EXPLAIN shows it. */
     String explain() throws IOException {
         StreamTableEnvironment tables = environment();
-        List<String> statements = query.statements(source(1, "explain"), sink("explain", -1));
+        List<String> statements = new MemoryRung(options).statements(query, 1, "explain", -1);
         for (String statement : statements.subList(0, statements.size() - 1)) {
             tables.executeSql(statement);
         }
@@ -128,40 +135,15 @@ final class EngineRun {
             conf.put("table.exec.mini-batch.allow-latency", "2 s");
             conf.put("table.exec.mini-batch.size", "50000");
         }
+        if (!options.get("checkpoint").isEmpty()) {
+            conf.put("execution.checkpointing.interval", options.get("checkpoint"));
+            Path dir = Files.createTempDirectory("nexmark-checkpoints");
+            conf.put("execution.checkpointing.dir", dir.toUri().toString());
+            dir.toFile().deleteOnExit();
+        }
         conf.put("drey.enabled", Boolean.toString(engine.equals("drey")));
         conf.putAll(options.configuration());
         return Configuration.fromMap(conf);
-    }
-
-    private Map<String, String> source(long events, String run) {
-        Map<String, String> with = new LinkedHashMap<>();
-        with.put("connector", "nexmark");
-        with.put("events.num", Long.toString(events));
-        with.put("first-event.rate", options.get("rate"));
-        with.put("seed", options.get("seed"));
-        with.put("mode", options.replay() ? "replay" : "generate");
-        with.put("run", run);
-        return with;
-    }
-
-    private Map<String, String> sink(String run, int record) {
-        Map<String, String> with = new LinkedHashMap<>();
-        with.put("connector", options.get("sink"));
-        if (options.get("sink").equals("digest")) {
-            Sameness sameness = sameness();
-            boolean keyed = sameness == Sameness.RESULT && query.updating();
-            with.put("key", keyed ? query.uniqueKey() : query.key());
-            with.put("changelog", options.get("changelog"));
-            with.put("same", sameness.name());
-            with.put("keyed-result", Boolean.toString(keyed));
-            with.put("record", Integer.toString(record));
-            with.put("run", run);
-        }
-        return with;
-    }
-
-    private Sameness sameness() {
-        return query.sameness(options.parallelism(), options.is("minibatch"));
     }
 
     private static String dreySection(String explained) {

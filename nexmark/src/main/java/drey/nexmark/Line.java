@@ -27,12 +27,14 @@ record Line(
         long peakRss,
         long p99Nanos,
         long nativeRows,
+        Checkpoints checkpoints,
         String verdict) {
 
     static final String HEADER =
-            "query,flink,rung,backend,parallelism,object_reuse,minibatch,events,engine,run,seconds,"
+            "query,flink,rung,backend,parallelism,object_reuse,minibatch,checkpoint,events,engine,run,seconds,"
                     + "cpu_ns_per_event,cpu_source,cpu_operators,cpu_gc,cpu_jit,cpu_other,"
-                    + "rows_out,peak_rss,p99_batching_ns,native_rows,verdict";
+                    + "rows_out,peak_rss,p99_batching_ns,native_rows,"
+                    + "checkpoints,checkpoint_mean_ms,checkpoint_max_ms,checkpoint_last_bytes,verdict";
 
     /** What must be equal for two runs to be compared. */
     record Conditions(
@@ -42,11 +44,12 @@ record Line(
             int parallelism,
             boolean objectReuse,
             boolean miniBatch,
+            String checkpoint,
             long events) {
 
         @Override
         public String toString() {
-            return "Flink %s, %,d events, %s, %s state, parallelism %d, object reuse %s, mini-batch %s"
+            return "Flink %s, %,d events, %s, %s state, parallelism %d, object reuse %s, mini-batch %s%s"
                     .formatted(
                             flink,
                             events,
@@ -54,7 +57,8 @@ record Line(
                             backend,
                             parallelism,
                             objectReuse ? "on" : "off",
-                            miniBatch ? "on" : "off");
+                            miniBatch ? "on" : "off",
+                            checkpoint.isEmpty() ? "" : ", a checkpoint every " + checkpoint);
         }
     }
 
@@ -68,7 +72,7 @@ record Line(
         split.forEach(value -> cpus.append(String.format(Locale.ROOT, "%.1f,", value)));
         return String.format(
                 Locale.ROOT,
-                "%s,%s,%s,%s,%d,%s,%s,%d,%s,%d,%.4f,%.1f,%s%d,%d,%d,%d,%s",
+                "%s,%s,%s,%s,%d,%s,%s,%s,%d,%s,%d,%.4f,%.1f,%s%d,%d,%d,%d,%d,%d,%d,%d,%s",
                 query,
                 conditions.flink,
                 conditions.rung,
@@ -76,6 +80,7 @@ record Line(
                 conditions.parallelism,
                 conditions.objectReuse,
                 conditions.miniBatch,
+                conditions.checkpoint,
                 conditions.events,
                 engine,
                 run,
@@ -86,6 +91,10 @@ record Line(
                 peakRss,
                 p99Nanos,
                 nativeRows,
+                checkpoints.completed(),
+                checkpoints.meanMillis(),
+                checkpoints.maxMillis(),
+                checkpoints.lastBytes(),
                 verdict);
     }
 
@@ -95,7 +104,7 @@ record Line(
             throw new IllegalArgumentException("not a line of Nexmark results: " + line);
         }
         List<Double> split = new ArrayList<>();
-        for (int i = 12; i < 17; i++) {
+        for (int i = 13; i < 18; i++) {
             split.add(Double.parseDouble(c[i]));
         }
         return new Line(
@@ -107,17 +116,23 @@ record Line(
                         Integer.parseInt(c[4]),
                         Boolean.parseBoolean(c[5]),
                         Boolean.parseBoolean(c[6]),
-                        Long.parseLong(c[7])),
-                c[8],
-                Integer.parseInt(c[9]),
-                Double.parseDouble(c[10]),
+                        c[7],
+                        Long.parseLong(c[8])),
+                c[9],
+                Integer.parseInt(c[10]),
                 Double.parseDouble(c[11]),
+                Double.parseDouble(c[12]),
                 split,
-                Long.parseLong(c[17]),
                 Long.parseLong(c[18]),
                 Long.parseLong(c[19]),
                 Long.parseLong(c[20]),
-                c[21]);
+                Long.parseLong(c[21]),
+                new Checkpoints(
+                        Long.parseLong(c[22]),
+                        Long.parseLong(c[23]),
+                        Long.parseLong(c[24]),
+                        Long.parseLong(c[25])),
+                c[26]);
     }
 
     /** The lines of a results file; none if there is no such file. */

@@ -31,6 +31,7 @@ record Options(Map<String, String> values) {
         DEFAULTS.put("sink", "digest");
         DEFAULTS.put("managed", "4g");
         DEFAULTS.put("fresh-jvm", "false");
+        DEFAULTS.put("checkpoint", "");
         DEFAULTS.put("conf", "");
         DEFAULTS.put("csv", "");
         DEFAULTS.put("progress", "false");
@@ -41,6 +42,9 @@ record Options(Map<String, String> values) {
         DEFAULTS.put("engine", "");
         DEFAULTS.put("result", "");
         DEFAULTS.put("record", "-1");
+        // The broker of the Kafka rung: what to start it with, or where it runs.
+        DEFAULTS.put("broker-classpath", "");
+        DEFAULTS.put("broker", "");
     }
 
     static Options parse(String[] args) {
@@ -54,13 +58,17 @@ record Options(Map<String, String> values) {
             }
             values.put(name, args[i + 1].trim());
         }
+        if (values.get("rung").equals("kafka") && values.get("checkpoint").isEmpty()) {
+            // Transactions end with checkpoints.
+            values.put("checkpoint", "1 s");
+        }
         Options options = new Options(values);
         options.check();
         return options;
     }
 
     private void check() {
-        oneOf("rung", "replay", "generator");
+        oneOf("rung", "replay", "generator", "kafka");
         oneOf("backend", "heap", "rocksdb");
         oneOf("changelog", "no-update-before", "all");
         oneOf("sink", "digest", "blackhole");

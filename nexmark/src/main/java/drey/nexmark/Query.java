@@ -108,6 +108,25 @@ public record Query(
         return sameness;
     }
 
+    /** The table of all events, {@code datagen}. */
+    static String events(Map<String, String> source) {
+        return statements("ddl").get(0).replace("${SOURCE}", with(source));
+    }
+
+    /** Another table of the same columns, without what {@code datagen} computes. */
+    static String sameEvents(String table, Map<String, String> with) {
+        return "CREATE TABLE %s WITH (%s) LIKE datagen (EXCLUDING ALL)"
+                .formatted(table, with(with));
+    }
+
+    /** As {@link #statements(Map, Map)}, with the unique key as the sink's primary key, which upserts need. */
+    List<String> statementsWithKey(Map<String, String> source, Map<String, String> sink) {
+        String columns = "`" + uniqueKey.replace(",", "`, `") + "`";
+        String with = ") WITH (" + with(sink) + ")";
+        String withKey = ", PRIMARY KEY (" + columns + ") NOT ENFORCED" + with;
+        return statements(source, sink).stream().map(s -> s.replace(with, withKey)).toList();
+    }
+
     /** The statements of this query, the tables and views it reads first; the last one is the INSERT. */
     public List<String> statements(Map<String, String> source, Map<String, String> sink) {
         List<String> statements = new ArrayList<>(statements("ddl"));

@@ -1,7 +1,7 @@
 package drey.nexmark;
 
 import drey.nexmark.digest.ChangelogDigest.Sameness;
-import drey.nexmark.source.ReplayStore;
+import drey.nexmark.kafka.Broker;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
@@ -49,9 +49,25 @@ public final class Run {
         if (!options.get("engine").isEmpty()) {
             return runOne();
         }
+        if (!options.get("rung").equals("kafka")) {
+            return measure();
+        }
+        String classPath = Files.readString(Path.of(options.get("broker-classpath"))).strip();
+        try (Broker broker = Broker.start(classPath)) {
+            Run run = new Run(options.with("broker", broker.address()));
+            run.prepare();
+            return run.measure();
+        }
+    }
+
+    private int measure() throws Exception {
         if (!options.get("profile").isEmpty()) {
             return profile(Path.of(options.get("profile")));
         }
+        return compareAll();
+    }
+
+    private int compareAll() throws Exception {
         boolean good = true;
         int failed = 0;
         List<Line> lines = new ArrayList<>();
@@ -216,10 +232,8 @@ public final class Run {
                         .formatted(bucket);
     }
 
-    private void prepare() {
-        if (options.replay()) {
-            ReplayStore.of(options.generator());
-        }
+    private void prepare() throws Exception {
+        Rung.of(options).prepare();
     }
 
     private void warmUp(EngineRun engine) throws Exception {

@@ -22,6 +22,7 @@ import java.util.Map;
  * @param nativeRows rows that went into native operators, by their own count
  * @param nativeNodes how many nodes of the plan are native, by EXPLAIN
  * @param plan EXPLAIN's section about Drey, or nothing
+ * @param checkpoints taken during the run
  * @param digest of the sink's changelog, or null where the sink is a blackhole
  * @param recording of the bucket that was asked for, or null
  */
@@ -37,6 +38,7 @@ record RunResult(
         long nativeRows,
         int nativeNodes,
         String plan,
+        Checkpoints checkpoints,
         ChangelogDigest digest,
         Recording recording) {
 
@@ -69,6 +71,7 @@ record RunResult(
             out.writeLong(nativeRows);
             out.writeInt(nativeNodes);
             out.writeUTF(plan);
+            checkpoints.write(out);
             out.writeBoolean(digest != null);
             if (digest != null) {
                 digest.write(out);
@@ -91,6 +94,7 @@ record RunResult(
                     in.readLong(),
                     in.readInt(),
                     in.readUTF(),
+                    Checkpoints.read(in),
                     in.readBoolean() ? ChangelogDigest.read(in) : null,
                     null);
         }

@@ -179,6 +179,7 @@ class QueriesTest {
                         0,
                         1,
                         "x: native",
+                        Checkpoints.NONE,
                         stock.digest(),
                         null);
         Comparison unproven = new Comparison(options, q18, List.of(stock), List.of(claimed));
@@ -197,6 +198,7 @@ class QueriesTest {
                         9_200,
                         1,
                         "x: native",
+                        Checkpoints.NONE,
                         stock.digest(),
                         null);
         Comparison good = new Comparison(options, q18, List.of(stock), List.of(proven));
@@ -211,7 +213,7 @@ class QueriesTest {
     @Test
     void resultsSurviveTheirFileAndMakeAReport(@TempDir Path folder) throws Exception {
         Line.Conditions conditions =
-                new Line.Conditions("2.2.1", "replay", "heap", 1, true, false, 1_000_000);
+                new Line.Conditions("2.2.1", "replay", "heap", 1, true, false, "", 1_000_000);
         List<Double> split = List.of(1_000.0, 2_000.0, 500.0, 250.0, 250.0);
         List<Line> lines = new ArrayList<>();
         double[][] cost = {{4, 8, 6}, {2, 2, 2}};
@@ -250,14 +252,26 @@ class QueriesTest {
             List<Double> split,
             String verdict) {
         return new Line(
-                query, conditions, engine, run, cost, cost * 1_000, split, 1, 1, 1, 1, verdict);
+                query,
+                conditions,
+                engine,
+                run,
+                cost,
+                cost * 1_000,
+                split,
+                1,
+                1,
+                1,
+                1,
+                new Checkpoints(1, 2, 3, 4),
+                verdict);
     }
 
     @Test
     void optionsAreChecked() {
         assertThatThrownBy(() -> options("--q", "q6")).hasMessageContaining("no query 'q6'");
-        assertThatThrownBy(() -> options("--rung", "kafka"))
-                .hasMessage("rung must be one of replay, generator, is 'kafka'");
+        assertThatThrownBy(() -> options("--rung", "files"))
+                .hasMessage("rung must be one of replay, generator, kafka, is 'files'");
         assertThatThrownBy(() -> options("--events", "many"))
                 .hasMessage("events must be a number, is 'many'");
         assertThatThrownBy(() -> options("--colour", "blue"))

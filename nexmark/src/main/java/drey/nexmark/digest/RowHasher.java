@@ -253,7 +253,7 @@ public final class RowHasher implements Serializable {
     }
 
     /** Both halves of the 128-bit product, folded. */
-    static long mix(long a, long b) {
+    public static long mix(long a, long b) {
         return Math.multiplyHigh(a, b) ^ (a * b);
     }
 }

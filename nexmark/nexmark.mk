@@ -16,5 +16,5 @@ nexmark-quick: need-go need-gcc need-jdk need-mvn ## every Nexmark query once, s
 profile: need-go need-gcc need-jdk need-mvn ## where the CPU of Q=q18 goes with either engine, by layer, side by side
 	@PROFILE=nexmark/out/profile EVENTS=$${EVENTS:-5000000} WARMUP=$${WARMUP:-1000000} nexmark/run.sh
 
-nexmark-report: need-jdk need-mvn ## nexmark/out/report.html and report.md from what `make nexmark` has measured
+nexmark-report: need-jdk need-mvn ## tables and nexmark/out/report.html from what `make nexmark` has measured (README=README.md: also there)
 	@nexmark/run.sh report

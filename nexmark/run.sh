@@ -17,6 +17,7 @@
 #   MANAGED=4g         Flink's managed memory: what native state and RocksDB may use
 #   CHECKPOINT=        how often to take one: 1s; none by default, but 1s with RUNG=kafka
 #   CONF=              further Flink options: key=value;key=value
+#   README=            with `report`: file to write the table of medians into, between its marks
 #   CSV=               file to append a line per run to; RESUME=true leaves out queries that it has already
 #   PROFILE=           folder: profile both engines instead of timing them
 #   FLINK=2.2.1        Flink line
@@ -58,7 +59,7 @@ fi
 
 classpath=$jar:$(cat "$target/classpath.txt")
 if [ "${1:-}" = report ]; then
-  exec "$java" -cp "$classpath" drey.nexmark.Report "${CSV:-nexmark/out/results.csv}" nexmark/out/report.html nexmark/out/report.md
+  exec "$java" -cp "$classpath" drey.nexmark.Report "${CSV:-nexmark/out/results.csv}" nexmark/out/report.html nexmark/out/report.md ${README:-}
 fi
 
 events=${EVENTS:-2000000}

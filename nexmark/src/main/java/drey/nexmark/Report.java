@@ -10,18 +10,22 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * Makes a page out of a results file: {@code Report results.csv report.html report.md}. The page needs nothing beside
- * itself; the other is its table for a README.
+ * Makes a page out of a results file: {@code Report results.csv report.html report.md [README.md]}. The page needs nothing
+ * beside itself; the second is its tables. In a README the lines between {@link #BEGIN} and {@link #END} become the table of
+ * medians, so that nobody writes figures there by hand.
  */
 public final class Report {
 
     private static final String[] COLOURS = {"#4c78a8", "#f58518", "#54a24b", "#b279a2", "#9d9da1"};
 
+    static final String BEGIN = "<!-- begin: written by make nexmark-report -->";
+    static final String END = "<!-- end: written by make nexmark-report -->";
+
     private Report() {}
 
     public static void main(String[] args) throws IOException {
-        if (args.length != 3) {
-            System.err.println("usage: Report results.csv report.html report.md");
+        if (args.length != 3 && args.length != 4) {
+            System.err.println("usage: Report results.csv report.html report.md [README.md]");
             System.exit(2);
         }
         List<Summary> summaries = Summary.of(Line.read(Path.of(args[0])));
@@ -30,7 +34,11 @@ public final class Report {
             System.exit(2);
         }
         Files.writeString(Path.of(args[1]), html(summaries));
-        Files.writeString(Path.of(args[2]), markdown(summaries));
+        Files.writeString(Path.of(args[2]), markdown(summaries) + bounds(summaries));
+        if (args.length == 4) {
+            Path readme = Path.of(args[3]);
+            Files.writeString(readme, replaced(Files.readString(readme), markdown(summaries)));
+        }
         System.out.println(Summary.lastLine(summaries, 0));
     }
 
@@ -70,6 +78,65 @@ public final class Report {
                             text.append('\n');
                         });
         return text.toString();
+    }
+
+    /** A text with what stands between the marks replaced. */
+    static String replaced(String text, String between) {
+        int begin = text.indexOf(BEGIN);
+        int end = text.indexOf(END);
+        if (begin < 0 || end < begin) {
+            throw new IllegalArgumentException(
+                    "no lines '%s' and '%s' to write between".formatted(BEGIN, END));
+        }
+        return text.substring(0, begin + BEGIN.length())
+                + "\n"
+                + between.stripTrailing()
+                + "\n"
+                + text.substring(end);
+    }
+
+    /**
+     * How far the ratio of CPU could go, by Amdahl's law on stock's split by threads: if the threads behind the exchange
+     * cost nothing, and if everything but the source's threads did. Garbage collection and compilation are nobody's, and
+     * count as staying in the first bound.
+     */
+    static String bounds(List<Summary> summaries) {
+        StringBuilder text = new StringBuilder();
+        byConditions(summaries)
+                .forEach(
+                        (conditions, group) -> {
+                            text.append("What is left to win, ").append(conditions).append(":\n\n");
+                            text.append(
+                                    "| query | CPU ratio now | operators' threads free | all but the source's free |"
+                                            + " of Drey's CPU: source | operators | gc | jit | other |\n"
+                                            + "|---|--:|--:|--:|--:|--:|--:|--:|--:|\n");
+                            group.forEach(s -> text.append(bound(s)));
+                            text.append('\n');
+                        });
+        return text.toString();
+    }
+
+    private static String bound(Summary s) {
+        double total = Summary.median(s.stock(), Line::cpu);
+        double source = part(s.stock(), CpuSplit.Group.SOURCE);
+        double operators = part(s.stock(), CpuSplit.Group.OPERATORS);
+        StringBuilder row =
+                new StringBuilder(
+                        "| %s | %.2fx | %.2fx | %.2fx |"
+                                .formatted(
+                                        s.query(),
+                                        s.cpu().median(),
+                                        total / (total - operators),
+                                        total / source));
+        double now = Summary.median(s.drey(), Line::cpu);
+        for (CpuSplit.Group part : CpuSplit.Group.values()) {
+            row.append(" %.0f %% |".formatted(100 * part(s.drey(), part) / now));
+        }
+        return row.append('\n').toString();
+    }
+
+    private static double part(List<Line> lines, CpuSplit.Group group) {
+        return Summary.median(lines, line -> line.split().get(group.ordinal()));
     }
 
     private static String verdict(Summary s) {
@@ -157,7 +224,7 @@ public final class Report {
             for (List<Line> lines : List.of(s.stock(), s.drey())) {
                 double x = 60;
                 for (CpuSplit.Group part : groups) {
-                    double value = Summary.median(lines, line -> line.split().get(part.ordinal()));
+                    double value = part(lines, part);
                     String title =
                             "%s %s %,.0f ns".formatted(lines.get(0).engine(), part.label(), value);
                     svg.append(bar(x, row, value * unit, 13, COLOURS[part.ordinal()], title));

@@ -240,6 +240,13 @@ class QueriesTest {
         assertThat(Report.markdown(summaries))
                 .contains("| q18 | 166,667 | 500,000 | 3.00x [2.00..4.00] |")
                 .contains("| INVALID |");
+        // Of stock's 6,000 ns, 2,000 are the operators' and 1,000 the source's.
+        assertThat(Report.bounds(summaries))
+                .contains("| q18 | 3.00x | 1.50x | 6.00x | 50 % | 100 % | 25 % |");
+        String readme = "a\n" + Report.BEGIN + "\nold\n" + Report.END + "\nb";
+        assertThat(Report.replaced(readme, "new\n\n"))
+                .isEqualTo("a\n" + Report.BEGIN + "\nnew\n" + Report.END + "\nb");
+        assertThatThrownBy(() -> Report.replaced("none", "")).hasMessageContaining("no lines");
         assertThat(Report.html(summaries)).contains("<svg").contains("q18").endsWith("</html>\n");
     }
 

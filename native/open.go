@@ -35,10 +35,14 @@ func Open(text []byte, inputs []logical.Row, groups op.KeyGroups, budget *rowsta
 	switch s := s.(type) {
 	case *spec.Deduplicate:
 		return dedup.New(s, inputs[0], groups, budget)
+	case *spec.GlobalGroupAggregate:
+		return agg.NewGlobal(s, inputs[0], groups, budget)
 	case *spec.GroupAggregate:
 		return agg.New(s, inputs[0], groups, budget)
 	case *spec.Join:
 		return join.New(s, inputs, groups, budget, host)
+	case *spec.LocalGroupAggregate:
+		return agg.NewLocal(s, inputs[0], groups, budget)
 	case *spec.Rank:
 		return topn.New(s, inputs[0], groups, budget)
 	}

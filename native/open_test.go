@@ -46,10 +46,7 @@ func TestOpenGoldenFiles(t *testing.T) {
 	}
 	for _, file := range files {
 		switch name := filepath.Base(file); {
-		case strings.HasPrefix(name, "group_aggregate_mini_batch"):
-			refused[name] = "miniBatch"
-		case strings.HasPrefix(name, "group_aggregate"):
-		case strings.Contains(name, "group_aggregate"):
+		case name == "incremental_group_aggregate.json":
 			refused[name] = "not built yet"
 		}
 	}

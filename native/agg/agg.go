@@ -25,6 +25,7 @@ type keyed struct {
 	groups    *groups
 	dead      []rowstate.Ref // groups that may be gone at the end of the batch
 	emit      emitter
+	merging   []byte // accumulators on their way into the state
 
 	state  snapshot.State
 	budget *rowstate.Budget
@@ -139,20 +140,24 @@ type Operator struct {
 
 // New makes the operator of a group aggregate. The specification has been validated against the input.
 func New(s *spec.GroupAggregate, input logical.Row, groups op.KeyGroups, budget *rowstate.Budget) (op.Operator, error) {
-	if s.MiniBatch != nil {
-		return nil, op.Unsupportedf("groupAggregate: miniBatch")
-	}
 	o, err := newOperator(s, input, groups, budget)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, fmt.Errorf("groupAggregate: %w", err)
+	case s.MiniBatch == nil:
+		return o, nil
 	}
-	return o, nil
+	m := &miniBatch{Operator: *o, bundle: bundle{size: s.MiniBatch.Size}, epoch: 1}
+	if s.StateTTLMillis > 0 {
+		m.held = &heldRows{arena: rowstate.NewArena(budget, purposeBundle)}
+	}
+	return m, nil
 }
 
 func newOperator(s *spec.GroupAggregate, input logical.Row, groups op.KeyGroups, budget *rowstate.Budget) (*Operator, error) {
 	r := request{
 		calls: s.AggCalls, retract: s.AggCallNeedRetractions, countStar: -1, inserted: s.CountStarInserted, needs: s.NeedRetraction,
-		columns: input, stampedTTL: s.StateTTLMillis > 0,
+		columns: input, stampedTTL: s.StateTTLMillis > 0, epochs: s.MiniBatch != nil,
 	}
 	if s.IndexOfCountStar != nil {
 		r.countStar = *s.IndexOfCountStar
@@ -266,7 +271,7 @@ func (o *Operator) Push(input int, in *changelog.Batch, out *changelog.Builder) 
 	o.find(&o.keys)
 	p := o.groups.plan
 	for _, v := range p.views {
-		v.prepare(in, o.groups, o.table, o.refs)
+		v.prepare(in, 0, o.groups, o.table, o.refs)
 	}
 	for i, ref := range o.refs {
 		o.apply(i, in.Kinds[i].IsAccumulate(), ref, in.Row(i), out)
@@ -293,17 +298,7 @@ func (o *Operator) apply(i int, accumulates bool, ref rowstate.Ref, row []byte, 
 	} else {
 		o.emit.before(g, value)
 	}
-	if accumulates {
-		g.accumulate(value, row)
-		for _, v := range p.views {
-			v.accumulate(g, i, value, row)
-		}
-	} else {
-		g.retract(value, row)
-		for _, v := range p.views {
-			v.retract(g, i, value, row)
-		}
-	}
+	o.applyRow(i, accumulates, value, row)
 	p.derive(value)
 	if p.countAt >= 0 && getUint64(value, p.countAt) == 0 {
 		if !first {
@@ -322,6 +317,22 @@ func (o *Operator) apply(i int, accumulates bool, ref rowstate.Ref, row []byte, 
 		o.emit.insert(o.keys.Row(i), next, i, out)
 	case p.stampAt >= 0 || !p.equal(o.emit.rows[0], next):
 		o.emit.update(o.keys.Row(i), next, i, out)
+	}
+}
+
+// applyRow applies row i of the batch to a group that has an accumulator.
+func (o *Operator) applyRow(i int, accumulates bool, value, row []byte) {
+	g := o.groups
+	if accumulates {
+		g.accumulate(value, row)
+		for _, v := range g.plan.views {
+			v.accumulate(g, i, value, row)
+		}
+		return
+	}
+	g.retract(value, row)
+	for _, v := range g.plan.views {
+		v.retract(g, i, value, row)
 	}
 }
 

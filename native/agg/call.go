@@ -74,6 +74,7 @@ type request struct {
 	partial    bool // what is emitted are the accumulators, not the results
 	columns    logical.Row
 	stampedTTL bool
+	epochs     bool
 }
 
 // types are the types of a call's result and accumulators, from those of its arguments.

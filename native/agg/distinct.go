@@ -169,9 +169,10 @@ func (v *view) begin(group rowstate.Ref, n int, content []byte) []byte {
 	return key[4:]
 }
 
-// prepare finds or makes the entries of a batch's values.
-func (v *view) prepare(in *changelog.Batch, groups *groups, table *rowstate.Table, refs []rowstate.Ref) {
-	n := in.Len()
+// prepare finds or makes the entries of the values in a batch's rows from on, as many as there are refs of groups. Rows whose
+// ref is 0 are left out.
+func (v *view) prepare(in *changelog.Batch, from int, groups *groups, table *rowstate.Table, refs []rowstate.Ref) {
+	n := len(refs)
 	v.keys.Reset(v.width)
 	v.rows = v.rows[:0]
 	if cap(v.entries) < n {
@@ -179,9 +180,9 @@ func (v *view) prepare(in *changelog.Batch, groups *groups, table *rowstate.Tabl
 	}
 	v.entries = v.entries[:n]
 	for i := range n {
-		row := in.Row(i)
+		row := in.Row(from + i)
 		v.entries[i] = 0
-		if v.wants(row) {
+		if refs[i] != 0 && v.wants(row) {
 			v.appendKey(refs[i], row)
 			v.rows = append(v.rows, int32(i))
 		}

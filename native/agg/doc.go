@@ -16,6 +16,16 @@
 // A count below 0 is not 0: such a group lives on. Without grouping columns there is one group, whose key is the empty row;
 // nothing goes out before its first row.
 //
+// # Phases
+//
+//	one phase, mini-batch (MiniBatchGroupAggFunction)         the rules above, once per key of a bundle, for all its rows
+//	local (MiniBatchLocalGroupAggFunction)                    per key of a bundle +I accumulators; no state
+//	global (MiniBatchGlobalGroupAggFunction)                  accumulators are merged per bundle, then with the state, and
+//	                                                          the rules above apply, but a retraction makes a group, too
+//
+// A bundle ends with so many rows, a watermark or Flush; its keys are answered in the order of a java.util.HashMap (see package
+// javamap). Accumulators cross phases as Flink's do: what is a map or list there can't.
+//
 // # State
 //
 // A table maps the key's BinaryRowData to a value that begins with the row of results (see plan). COUNT, SUM, MIN and most

@@ -15,6 +15,7 @@ import (
 //	handles of ordered sets and chains, 16 bytes each
 //	views   the first entry of each distinct view, 4 bytes each
 //	stamp   when the group was last written, with TTL
+//	epoch   8 bytes, with one-phase mini-batches
 //
 // Strings of a row that do not fit their slot are in the arena: the slot then is their length, above their ref.
 type plan struct {
@@ -30,10 +31,13 @@ type plan struct {
 	floats  []cell // columns of the row that are compared as numbers
 	types   []logical.Type
 
+	accumulators [][]logical.Type // of each call
+
 	aliveAt  int32
 	countAt  int32 // COUNT(*), or -1
 	viewsAt  int32
 	stampAt  int32 // or -1
+	epochAt  int32 // of the one-phase mini-batch: the bundle that has marked the group, 4 bytes, and the mark, 4 bytes
 	hasArena bool  // something of a group is in the arena
 	sets     int   // calls with an ordered set
 	chains   int   // calls with a chain
@@ -58,7 +62,6 @@ func newPlan(r request) (*plan, error) {
 		return nil, op.Unsupportedf("%w", err)
 	}
 	p := &plan{countAt: -1, stampAt: -1}
-	var accumulators [][]logical.Type
 	for i, c := range r.calls {
 		if r.needs && !r.retract[i] {
 			switch c.Function {
@@ -86,7 +89,7 @@ func newPlan(r request) (*plan, error) {
 			return nil, op.Unsupportedf("aggCalls[%d]: the accumulator of %s crosses phases", i, c.Function)
 		}
 		p.calls = append(p.calls, k)
-		accumulators = append(accumulators, fields)
+		p.accumulators = append(p.accumulators, fields)
 		switch {
 		case r.partial:
 			p.types = append(p.types, fields...)
@@ -97,7 +100,7 @@ func newPlan(r request) (*plan, error) {
 	if err := p.findViews(r, columns); err != nil {
 		return nil, err
 	}
-	if err := p.place(r, accumulators); err != nil {
+	if err := p.place(r); err != nil {
 		return nil, err
 	}
 	return p, nil
@@ -172,7 +175,7 @@ func (l *placer) bytes(n int32) int32 {
 }
 
 // place gives every call its fields.
-func (p *plan) place(r request, accumulators [][]logical.Type) error {
+func (p *plan) place(r request) error {
 	l, err := newPlacer(p.types)
 	if err != nil {
 		return op.Unsupportedf("%w", err)
@@ -199,6 +202,9 @@ func (p *plan) place(r request, accumulators [][]logical.Type) error {
 	p.viewsAt = l.bytes(int32(len(p.views)+1) / 2 * 8)
 	if r.stampedTTL {
 		p.stampAt = l.bytes(8)
+	}
+	if r.epochs {
+		p.epochAt = l.bytes(8)
 	}
 	p.size = int(l.at)
 	p.hasArena = p.sets+p.chains+p.strings > 0

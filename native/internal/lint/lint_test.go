@@ -52,7 +52,7 @@ var (
 	base     = []string{"native/changelog", "native/expr", "native/keygroup", "native/binrow", "native/logical"}
 	contract = []string{"native/op", "native/spec"}
 	// What operators have in common and is not part of their contract.
-	shared = []string{"native/snapshot"}
+	shared = []string{"native/javamap", "native/snapshot"}
 	// Helpers of tests: they may import anything below native, and only test files may import them.
 	testOnly = []string{"native/optest/...", "native/metamorphic/...", "rowstate/rowstatetest/...", "cgo/abitest/..."}
 )

@@ -9,7 +9,8 @@
 //   row form       column 1 is `row`, binary ("z"): one Flink BinaryRowData per row, starting at its header byte. The
 //                  field's metadata has drey.form=row and flink.fields=[{"name":..,"type":..},..] where type is
 //                  LogicalType.asSerializableString(). Output batches have a third column `source`, int32: the index, in
-//                  the last pushed batch of input 0, of the row that caused this one, or -1 (timers, bundles).
+//                  the last pushed batch, of the row that caused this one, or -1 (timers, bundles). A batch of rows of both
+//                  inputs has a third column, too, `input`, int8: 0 or 1.
 //   joined form    output only, for operators whose rows consist of two (Flink's JoinedRowData): the columns are kind, `left`,
 //                  `right` and `source`. left and right are binary views ("vz"), each value one BinaryRowData, over the one
 //                  data buffer that both share; a value that many rows have is there once. The null bits of a row without
@@ -21,7 +22,7 @@
 #define DREY_ABI_H
 #include <stdint.h>
 
-#define DREY_ABI_VERSION 3
+#define DREY_ABI_VERSION 4
 
 // cgo knows no const; the exports written in Go spell it with these names, so that the compiler can hold them against the
 // prototypes below.
@@ -70,6 +71,10 @@ enum drey_status {
   DREY_HOST = 8,         // a function of drey_host failed in this call; the handle is now poisoned
 };
 
+enum drey_input {
+  DREY_MIXED = -1,  // rows of both inputs, in the order they came, which are in row form both
+};
+
 enum drey_event {
   DREY_WATERMARK = 0,        // event time has reached value (epoch milliseconds)
   DREY_PROCESSING_TIME = 1,  // the host's clock shows value (epoch milliseconds)
@@ -104,7 +109,7 @@ int32_t drey_open(const char *spec, int64_t spec_len, struct ArrowSchema **input
                   struct ArrowSchema *output, int32_t max_parallelism, int32_t first_key_group, int32_t last_key_group,
                   int64_t memory_budget, struct drey_host *host, uint64_t *handle, char **message);
 
-// Processes a batch of `input`. The array is moved: the library calls its release exactly once, on this thread. If *pending
+// Processes a batch of `input`, 0, 1 or DREY_MIXED. The array is moved: the library calls its release exactly once, on this thread. If *pending
 // is 0 it has done so on return; otherwise the operator may have stopped in the middle of the batch, having emitted enough
 // for once, and the batch is released by the drey_poll that finds it finished, or by drey_close. processing_time is the
 // host's clock, epoch milliseconds. *pending is the number of output rows waiting for drey_poll, which may turn out to be

@@ -24,7 +24,46 @@ func readRows(a *arrowArray, minimum int32, batch *changelog.Batch) error {
 	if err != nil {
 		return err
 	}
+	return readRowColumns(a, n, offset, minimum, batch)
+}
+
+// readMixedRows is readRows for rows of two inputs, whose least lengths are given.
+func readMixedRows(a *arrowArray, minimum [2]int32, batch *changelog.Batch) error {
+	n, offset, err := readStruct(a, 3)
+	if err != nil {
+		return err
+	}
+	if err := readRowColumns(a, n, offset, min(minimum[0], minimum[1]), batch); err != nil {
+		return err
+	}
+	inputs := a.child(2)
+	if err := checkColumn(inputs, "batch: field input", n, offset, 2); err != nil {
+		return err
+	}
+	batch.Inputs = nil
+	if n == 0 {
+		return nil
+	}
+	data := inputs.buffer(1)
+	if data == nil {
+		return failf(C.DREY_CORRUPT, "batch: field input: no data buffer")
+	}
+	batch.Inputs = unsafe.Slice((*uint8)(data), inputs.offset+offset+n)[inputs.offset+offset:]
+	for i, input := range batch.Inputs {
+		if input > 1 {
+			return failf(C.DREY_CORRUPT, "batch: field input: row %d is of input %d", i, int8(input))
+		}
+		if length := batch.Offsets[i+1] - batch.Offsets[i]; length < minimum[input] {
+			return failf(C.DREY_CORRUPT, "batch: field row: row %d has %d bytes, a row of input %d needs at least %d", i, length,
+				input, minimum[input])
+		}
+	}
+	return nil
+}
+
+func readRowColumns(a *arrowArray, n, offset int64, minimum int32, batch *changelog.Batch) error {
 	kind, row := a.child(0), a.child(1)
+	var err error
 	batch.Kinds, err = readKinds(kind, n, offset)
 	if err != nil {
 		return err

@@ -35,9 +35,9 @@ type echoOptions struct {
 	Copies int
 	// Joined: each row comes back joined to itself.
 	Joined bool
-	// Condition: only those rows come back that match the row before them in the batch, as the host says; the first counts as
-	// its own predecessor.
-	Condition bool
+	// Condition "host": only those rows come back that match the row before them in the batch, as the host says; the first
+	// counts as its own predecessor.
+	Condition string
 }
 
 // newEcho reads a specification, nil if it is not an echo's. Unlike those of package spec it is not strict.
@@ -51,7 +51,7 @@ func newEcho(text []byte, host op.Host) *echo {
 	}
 	s.Copies = max(s.Copies, 1)
 	e := &echo{echoOptions: s.echoOptions}
-	if s.Condition {
+	if s.Condition == "host" {
 		e.condition = host.Condition
 	}
 	return e

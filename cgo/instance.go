@@ -28,6 +28,7 @@ type instance struct {
 
 	operator op.Operator
 	resumer  op.Resumer // the operator, if it is one
+	mixed    op.Mixed   // the operator, if it is one
 	budget   *rowstate.Budget
 	host     *host
 	groups   op.KeyGroups
@@ -36,6 +37,8 @@ type instance struct {
 	pushed   bool
 
 	batch  changelog.Batch
+	next   int             // the first row of the batch that the operator has not been given yet
+	run    changelog.Batch // those it has been given last
 	held   heldBatch
 	memory outputMemory
 	out    *changelog.Builder
@@ -69,6 +72,7 @@ func open(a openArguments) (*instance, error) {
 	}
 	in.operator = operator
 	in.resumer, _ = operator.(op.Resumer)
+	in.mixed, _ = operator.(op.Mixed)
 	in.out = changelog.NewBuilder(changelog.BuilderOptions{Memory: &in.memory})
 	in.label = fmt.Sprintf("%s, key groups %d..%d of %d", operatorName(a.spec), a.groups.First, a.groups.Last, a.groups.Max)
 	return in, nil
@@ -100,7 +104,10 @@ func (in *instance) begin() error {
 	return nil
 }
 
-func (in *instance) unfinished() bool { return in.resumer != nil && in.resumer.Unfinished() }
+// unfinished tells that the operator has stopped in the middle of a batch, or has not been given all of it.
+func (in *instance) unfinished() bool { return in.next < in.batch.Len() || in.stopped() }
+
+func (in *instance) stopped() bool { return in.resumer != nil && in.resumer.Unfinished() }
 
 // heldBatch is what keeps an input batch valid.
 type heldBatch struct {
@@ -113,9 +120,6 @@ func (in *instance) push(input int, array *arrowArray, now int64) error {
 	if err := in.begin(); err != nil {
 		return err
 	}
-	if input < 0 || input >= len(in.inputs) {
-		return failf(C.DREY_INVALID, "push: input %d of %d", input, len(in.inputs))
-	}
 	if n := in.out.Pending(); n > 0 {
 		return failf(C.DREY_INVALID, "push: %d output rows not yet polled", n)
 	}
@@ -123,34 +127,78 @@ func (in *instance) push(input int, array *arrowArray, now int64) error {
 		return err
 	}
 	in.pushed = true
-	schema := in.inputs[input]
-	if schema.columns != nil {
-		record, err := schema.columns.read(array, &in.batch)
-		if err != nil {
-			return err
-		}
-		in.held.record = record
-	} else if err := readRows(array, schema.fixedPart(), &in.batch); err != nil {
+	if err := in.read(input, array); err != nil {
+		in.letGo()
 		return err
 	}
 	in.batch.Now = now
-	err := in.operator.Push(input, &in.batch, in.out)
-	if in.unfinished() {
-		if err != nil {
-			return halfway{err}
-		}
-		if schema.columns == nil {
+	err := in.process(input)
+	if err == nil && in.unfinished() {
+		if in.held.record == nil {
 			in.held.take(array)
 		}
 		return nil
+	}
+	if err != nil && in.stopped() {
+		err = halfway{err}
 	}
 	in.letGo()
 	return err
 }
 
+// read points batch at the rows of the array.
+func (in *instance) read(input int, array *arrowArray) (err error) {
+	if input == C.DREY_MIXED && len(in.inputs) == 2 && in.inputs[0].columns == nil && in.inputs[1].columns == nil {
+		return readMixedRows(array, [2]int32{in.inputs[0].fixedPart(), in.inputs[1].fixedPart()}, &in.batch)
+	}
+	if input < 0 || input >= len(in.inputs) {
+		return failf(C.DREY_INVALID, "push: input %d of %d", input, len(in.inputs))
+	}
+	schema := in.inputs[input]
+	if schema.columns == nil {
+		return readRows(array, schema.fixedPart(), &in.batch)
+	}
+	in.held.record, err = schema.columns.read(array, &in.batch)
+	return err
+}
+
+// process gives the operator the batch, or as much of it as it takes to have enough output for now.
+func (in *instance) process(input int) error {
+	switch {
+	case in.batch.Inputs == nil:
+		in.next = in.batch.Len()
+		if input == C.DREY_MIXED {
+			return nil // an empty batch of both
+		}
+		return in.operator.Push(input, &in.batch, in.out)
+	case in.mixed != nil:
+		in.next = in.batch.Len()
+		return in.mixed.PushMixed(&in.batch, in.out)
+	}
+	return in.pushRuns()
+}
+
+// pushRuns gives the operator run after run of a batch of rows of both inputs.
+func (in *instance) pushRuns() error {
+	for in.next < in.batch.Len() && !in.stopped() && !in.out.Full() {
+		from := in.next
+		in.next = in.batch.Run(from)
+		in.run = in.batch.Slice(from, in.next)
+		in.out.Base(from)
+		if err := in.operator.Push(int(in.batch.Inputs[from]), &in.run, in.out); err != nil {
+			if from > 0 {
+				return halfway{err}
+			}
+			return err
+		}
+	}
+	return nil
+}
+
 // letGo ends the use of the input batch: nobody keeps an input buffer.
 func (in *instance) letGo() {
-	in.batch = changelog.Batch{}
+	in.batch, in.run, in.next = changelog.Batch{}, changelog.Batch{}, 0
+	in.out.Base(0)
 	if in.held.record != nil {
 		in.held.record.Release()
 		in.held.record = nil
@@ -231,7 +279,12 @@ func (in *instance) poll(out *arrowArray) (int64, error) {
 func (in *instance) resume() error {
 	in.out.Recycle()
 	in.export.recycle()
-	if err := in.resumer.Resume(in.out); err != nil {
+	if in.stopped() {
+		if err := in.resumer.Resume(in.out); err != nil {
+			return err
+		}
+	}
+	if err := in.pushRuns(); err != nil {
 		return err
 	}
 	if !in.unfinished() {

@@ -77,6 +77,7 @@ type Builder struct {
 	data    []byte
 	rows    int
 	bytes   int
+	base    int    // what is added to sources
 	chunk   uint64 // which one it is, counted from 1, for payloads
 	limit   int    // the most bytes of this chunk; only in joined form
 
@@ -134,6 +135,9 @@ func (b *Builder) Append(kind RowKind, row []byte, source int) {
 	copy(dst, row)
 	dst[0] = byte(kind)
 	b.kinds[i] = kind
+	if source >= 0 {
+		source += b.base
+	}
 	b.source[i] = int32(source)
 	b.offsets[i+1] = int32(end)
 	b.rows, b.bytes = i+1, end
@@ -232,6 +236,9 @@ func (b *Builder) release(buffers *Buffers) {
 	b.inMemory -= buffers.size()
 	b.memory.Free(buffers)
 }
+
+// Base sets where in the host's batch the operator's batch begins: the sources of rows appended from now on count from there.
+func (b *Builder) Base(row int) { b.base = row }
 
 // Pending is the number of rows that Next has yet to return.
 func (b *Builder) Pending() int64 { return b.pending }

@@ -50,6 +50,9 @@ func (b *Builder) AppendJoined(kind RowKind, left, right *Payload, source int) {
 	}
 	b.left[i], b.right[i] = left.view, right.view
 	b.kinds[i] = kind
+	if source >= 0 {
+		source += b.base
+	}
 	b.source[i] = int32(source)
 	b.rows = i + 1
 	b.pending++

@@ -41,6 +41,13 @@ type Resumer interface {
 	Resume(out *changelog.Builder) error
 }
 
+// Mixed is an Operator of two inputs that takes rows of both in one batch. Flink reads a row of each in turn while both have
+// some, so that runs of rows of one input are short; an operator that isn't Mixed gets a Push for each of them.
+type Mixed interface {
+	// PushMixed is Push of a batch that says for each row which input it is of.
+	PushMixed(in *changelog.Batch, out *changelog.Builder) error
+}
+
 // KeyGroups is the part of the key space a subtask owns: groups First..Last, inclusive, of Max in all.
 type KeyGroups struct {
 	First, Last, Max int

@@ -558,7 +558,7 @@ static int32_t same_value(void *context, const uint8_t *left, const uint32_t *le
 }
 
 static void condition(void) {
-  static const char spec[] = "{\"condition\":true,\"operator\":\"echo\",\"version\":1}";
+  static const char spec[] = "{\"condition\":\"host\",\"operator\":\"echo\",\"version\":1}";
   static struct row_batch batch;
   struct row_schema in, out;
   struct ArrowSchema *inputs[] = {&in.root};

@@ -17,6 +17,8 @@ import org.apache.flink.table.data.binary.BinaryRowData;
  * A batch in row form, filled row by row and handed over as a {@code struct ArrowArray} that is written once and whose lengths
  * alone change from batch to batch. The memory stays this object's; it is free for the next batch once the push has returned.
  * Adding a row allocates nothing.
+ *
+ * <p>A mixed batch takes rows of two inputs, in order of arrival; all are added with their input.
  */
 public final class RowBatchWriter implements AutoCloseable {
 
@@ -26,7 +28,8 @@ public final class RowBatchWriter implements AutoCloseable {
     /** Data starts small: a trickle needs no more, and a burst grows it within a few rows. */
     private static final int INITIAL_BYTES = 16 << 10;
 
-    private static final int STRUCTS = 3 * SIZE + 2 * 8 + 6 * 8;
+    /** Root, kind, row, and the input of a mixed batch; the pointers to the children; those to 1, 2, 3 and 2 buffers. */
+    private static final int STRUCTS = 4 * SIZE + 3 * 8 + 8 * 8;
 
     // Hot.
     private int rows;
@@ -35,6 +38,7 @@ public final class RowBatchWriter implements AutoCloseable {
     private long data;
     private final long kinds;
     private final long offsets;
+    private final long inputs;
     private final int maxRows;
 
     private final long block;
@@ -47,24 +51,37 @@ public final class RowBatchWriter implements AutoCloseable {
      * @param byteHint bytes after which the caller means to cut a batch; larger ones are possible
      */
     public RowBatchWriter(int maxRows, int byteHint) {
+        this(maxRows, byteHint, false);
+    }
+
+    /** A writer of mixed batches. */
+    public static RowBatchWriter mixed(int maxRows, int byteHint) {
+        return new RowBatchWriter(maxRows, byteHint, true);
+    }
+
+    private RowBatchWriter(int maxRows, int byteHint, boolean mixed) {
         this.maxRows = maxRows;
+        long column = (maxRows + 63) & ~63L;
         long kindsAt = (STRUCTS + 63) & ~63L;
-        long offsetsAt = kindsAt + ((maxRows + 63) & ~63L);
+        long inputsAt = kindsAt + column;
+        long offsetsAt = inputsAt + (mixed ? column : 0);
         blockSize = offsetsAt + 4L * (maxRows + 1);
         block = OffHeap.allocate(blockSize);
         kinds = block + kindsAt;
+        inputs = block + inputsAt;
         offsets = block + offsetsAt;
 
-        // Root, kind and row; the pointers to the children; the pointers to the buffers: 1, 2 and 3
-        // of them, validity first.
+        // A column's first buffer, the validity, is null everywhere.
         long kind = block + SIZE;
         long row = block + 2 * SIZE;
-        long children = block + 3 * SIZE;
-        long buffers = children + 2 * 8;
+        long input = block + 3 * SIZE;
+        long children = block + 4 * SIZE;
+        long buffers = children + 3 * 8;
         UNSAFE.putLong(children, kind);
         UNSAFE.putLong(children + 8, row);
+        UNSAFE.putLong(children + 16, input);
         struct(block, 1, buffers);
-        UNSAFE.putLong(block + N_CHILDREN, 2);
+        UNSAFE.putLong(block + N_CHILDREN, mixed ? 3 : 2);
         UNSAFE.putLong(block + CHILDREN, children);
         UNSAFE.putLong(block + PRIVATE_DATA, JAVA_OWNS);
         struct(kind, 2, buffers + 8);
@@ -72,6 +89,8 @@ public final class RowBatchWriter implements AutoCloseable {
         struct(row, 3, buffers + 24);
         UNSAFE.putLong(buffers + 32, offsets);
         dataPointer = buffers + 40;
+        struct(input, 2, buffers + 48);
+        UNSAFE.putLong(buffers + 56, inputs);
         setData(
                 OffHeap.allocate(Math.min(byteHint, INITIAL_BYTES) + PADDING),
                 Math.min(byteHint, INITIAL_BYTES));
@@ -110,6 +129,12 @@ public final class RowBatchWriter implements AutoCloseable {
         UNSAFE.putByte(kinds + rows, kind);
         rows++;
         UNSAFE.putInt(offsets + 4L * rows, (int) (end - data));
+    }
+
+    /** Adds a row of one of a mixed batch's inputs, 0 or 1. */
+    public void add(int input, byte kind, BinaryRowData row) {
+        add(kind, row);
+        UNSAFE.putByte(inputs + rows - 1, (byte) input);
     }
 
     /** Rows may lie off-heap, and across segments of equal size (Flink's paged buffers). */
@@ -159,6 +184,7 @@ public final class RowBatchWriter implements AutoCloseable {
         UNSAFE.putLong(block + LENGTH, rows);
         UNSAFE.putLong(block + SIZE + LENGTH, rows);
         UNSAFE.putLong(block + 2 * SIZE + LENGTH, rows);
+        UNSAFE.putLong(block + 3 * SIZE + LENGTH, rows);
         return block;
     }
 

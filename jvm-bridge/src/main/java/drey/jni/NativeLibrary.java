@@ -27,7 +27,7 @@ import java.util.function.ToIntFunction;
 public final class NativeLibrary {
 
     /** The version of {@code cgo/abi.h} this class was written for. */
-    public static final int ABI_VERSION = 3;
+    public static final int ABI_VERSION = 4;
 
     /** System property: the directory to extract the library to, instead of {@code java.io.tmpdir}. */
     public static final String DIRECTORY_PROPERTY = "drey.native.directory";

@@ -16,6 +16,9 @@ public final class NativeOperator {
     /** The event of {@link #advance} that says the host's clock shows the value. */
     public static final int PROCESSING_TIME = 1;
 
+    /** The input of {@link #push} for a batch of rows of both inputs, in order of arrival. */
+    public static final int MIXED = -1;
+
     private NativeOperator() {}
 
     /**

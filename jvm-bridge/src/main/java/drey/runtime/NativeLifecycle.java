@@ -5,6 +5,7 @@ import drey.batch.RowBatchWriter;
 import drey.batch.RowSchema;
 import drey.jni.NativeException;
 import drey.jni.NativeOperator;
+import drey.jni.PairCondition;
 
 import org.apache.flink.core.memory.ManagedMemoryUseCase;
 import org.apache.flink.core.memory.MemorySegment;
@@ -56,8 +57,6 @@ final class NativeLifecycle implements AutoCloseable {
 
     private static final long METRICS_MILLIS = 1000;
 
-    private static final int INPUT_NONE = -1;
-
     // Hot: read or written for every row.
     private final RowDataSerializer[] inputSerializers;
     private final boolean retention;
@@ -65,7 +64,7 @@ final class NativeLifecycle implements AutoCloseable {
     private final int rowLimit;
     private final int byteLimit;
     private RowBatchWriter batch;
-    private int batchInput = INPUT_NONE;
+    private final boolean mixed;
     private long batchClock;
     private final long[] timestamps;
     private final boolean[] stamped;
@@ -133,6 +132,8 @@ final class NativeLifecycle implements AutoCloseable {
 
         retention = traits.retention();
         forwardsTimestamps = traits.forwardsTimestamps();
+        // Flink reads both inputs in turn, row by row: batches of one input would hold one row.
+        mixed = inputs.size() > 1;
         rowLimit = options.latencyMillis() == 0 ? 1 : options.rows();
         byteLimit = options.bytes();
         // Where no row ever waits, the timer still brings the metrics up to date after the last
@@ -158,7 +159,13 @@ final class NativeLifecycle implements AutoCloseable {
     // --- opening and closing
     // ---------------------------------------------------------------------------------------
 
-    void open(StateInitializationContext context, KeyedStateBackend<?> stateBackend)
+    /**
+     * @param condition what the operator may ask of Flink, null if nothing
+     */
+    void open(
+            StateInitializationContext context,
+            KeyedStateBackend<?> stateBackend,
+            PairCondition condition)
             throws Exception {
         keyed = stateBackend != null;
         boolean restored = keyed && context.isRestored();
@@ -178,9 +185,12 @@ final class NativeLifecycle implements AutoCloseable {
                                 environment.getTaskInfo().getNumberOfParallelSubtasks(),
                                 environment.getTaskInfo().getIndexOfThisSubtask())
                         : KeyGroupRange.of(0, maxParallelism - 1);
-        batch = new RowBatchWriter(rowLimit, byteLimit);
+        batch =
+                mixed
+                        ? RowBatchWriter.mixed(rowLimit, byteLimit)
+                        : new RowBatchWriter(rowLimit, byteLimit);
         results = traits.outputReader(outputType);
-        handle = openNative(maxParallelism, budget);
+        handle = openNative(maxParallelism, budget, condition);
         executions.countOpened();
         if (restored) {
             for (KeyGroupStatePartitionStreamProvider group : context.getRawKeyedStateInputs()) {
@@ -194,7 +204,7 @@ final class NativeLifecycle implements AutoCloseable {
         ours.gauge("batches", (Gauge<Long>) () -> batches);
     }
 
-    private long openNative(int maxParallelism, long budget) {
+    private long openNative(int maxParallelism, long budget, PairCondition condition) {
         RowSchema[] schemas = inputs.stream().map(RowSchema::input).toArray(RowSchema[]::new);
         long[] addresses = new long[schemas.length];
         try (RowSchema out = traits.outputSchema(outputType)) {
@@ -209,7 +219,7 @@ final class NativeLifecycle implements AutoCloseable {
                     keyGroups.getStartKeyGroup(),
                     keyGroups.getEndKeyGroup(),
                     budget,
-                    null);
+                    condition);
         } finally {
             for (RowSchema schema : schemas) {
                 schema.close();
@@ -260,10 +270,6 @@ final class NativeLifecycle implements AutoCloseable {
                 batchClock = now;
             }
         }
-        if (input != batchInput) {
-            cutBatch();
-            batchInput = input;
-        }
         RowData row = record.getValue();
         int n = batch.rows();
         if (forwardsTimestamps) {
@@ -273,11 +279,16 @@ final class NativeLifecycle implements AutoCloseable {
         if ((n & (ARRIVAL_STRIDE - 1)) == 0) {
             arrivals[n / ARRIVAL_STRIDE] = System.nanoTime();
         }
-        batch.add(
-                row.getRowKind().toByteValue(),
-                row instanceof BinaryRowData binary
-                        ? binary
-                        : inputSerializers[input].toBinaryRow(row));
+        byte kind = row.getRowKind().toByteValue();
+        BinaryRowData binary =
+                row instanceof BinaryRowData already
+                        ? already
+                        : inputSerializers[input].toBinaryRow(row);
+        if (mixed) {
+            batch.add(input, kind, binary);
+        } else {
+            batch.add(kind, binary);
+        }
         if (n == 0) {
             linger();
         }
@@ -296,7 +307,7 @@ final class NativeLifecycle implements AutoCloseable {
             long pending =
                     NativeOperator.push(
                             handle,
-                            batchInput,
+                            mixed ? NativeOperator.MIXED : 0,
                             batch.export(),
                             retention ? batchClock : clock.getAsLong());
             long now = System.nanoTime();
@@ -355,18 +366,29 @@ final class NativeLifecycle implements AutoCloseable {
     // --- time
     // ------------------------------------------------------------------------------------------------------
 
-    /** Event time advances; the caller forwards the watermark afterwards. */
+    /** Event time advances, which ends a bundle; the caller forwards the watermark afterwards. */
     void watermark(long timestamp) throws Exception {
         endBundle();
+        advanceEventTime(timestamp);
+    }
+
+    /** Event time advances. */
+    void advanceEventTime(long timestamp) throws Exception {
+        cutBatch();
         try {
-            if (!traits.bundles()) {
-                tick();
-            }
+            tick();
             emit(NativeOperator.advance(handle, NativeOperator.WATERMARK, timestamp));
         } catch (NativeException e) {
             throw explained(e);
         }
         changed(System.nanoTime());
+    }
+
+    /** One of several inputs says that its event time advances. Where there are bundles, it ends one. */
+    void inputWatermark() throws Exception {
+        if (traits.bundles()) {
+            endBundle();
+        }
     }
 
     /** Hands over everything, bundles included: nothing is in flight inside the operator afterwards. */

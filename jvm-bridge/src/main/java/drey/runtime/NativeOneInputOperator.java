@@ -61,7 +61,7 @@ public final class NativeOneInputOperator extends AbstractStreamOperator<RowData
     @Override
     public void initializeState(StateInitializationContext context) throws Exception {
         super.initializeState(context);
-        lifecycle.open(context, getKeyedStateBackend());
+        lifecycle.open(context, getKeyedStateBackend(), null);
     }
 
     @Override

@@ -14,6 +14,7 @@ import org.apache.flink.streaming.api.operators.OperatorAttributes;
 import org.apache.flink.streaming.api.operators.StreamOperator;
 import org.apache.flink.streaming.api.operators.StreamOperatorFactory;
 import org.apache.flink.streaming.api.operators.StreamOperatorParameters;
+import org.apache.flink.streaming.api.operators.TwoInputStreamOperatorFactory;
 import org.apache.flink.streaming.runtime.tasks.ProcessingTimeService;
 import org.apache.flink.table.data.RowData;
 import org.apache.flink.table.types.logical.RowType;
@@ -30,7 +31,8 @@ import java.util.concurrent.ConcurrentHashMap;
  * TaskManager that can't run the native operator creates the stock one, and so does a job that goes on from the stock one's state.
  */
 public final class NativeOperatorFactory extends AbstractStreamOperatorFactory<RowData>
-        implements OneInputStreamOperatorFactory<RowData, RowData> {
+        implements OneInputStreamOperatorFactory<RowData, RowData>,
+                TwoInputStreamOperatorFactory<RowData, RowData, RowData> {
 
     private static final long serialVersionUID = 1L;
 
@@ -86,7 +88,18 @@ public final class NativeOperatorFactory extends AbstractStreamOperatorFactory<R
             }
             return stock.createStreamOperator(parameters);
         }
-        return (T) new NativeOneInputOperator(parameters, spec, inputs, output, options);
+        return (T)
+                (inputs.size() == 1
+                        ? new NativeOneInputOperator(parameters, spec, inputs, output, options)
+                        : new NativeTwoInputOperator(
+                                parameters,
+                                spec,
+                                inputs,
+                                output,
+                                options,
+                                OperatorTraits.of(spec, inputs).asksHost()
+                                        ? StockCondition.of(stock)
+                                        : null));
     }
 
     /** Why the native operator can't run in this process; null if it can. */

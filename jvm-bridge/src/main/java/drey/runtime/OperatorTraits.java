@@ -12,6 +12,7 @@ import org.apache.flink.table.types.logical.RowType;
 
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * The little that the Java side has to know of an operator, read from its specification.
@@ -24,6 +25,7 @@ import java.util.Map;
  * @param timerField the field whose value is the time of the timer that emitted a row, -1 if the operator has no timers
  * @param leftFields how many of the output's fields are those of the left row, where rows come out as Flink's JoinedRowData of two;
  *     -1 where they come out as one
+ * @param asksHost whether the operator asks the condition of Flink's join about pairs of rows
  */
 record OperatorTraits(
         String operator,
@@ -31,10 +33,13 @@ record OperatorTraits(
         boolean bundles,
         boolean forwardsTimestamps,
         int timerField,
-        int leftFields) {
+        int leftFields,
+        boolean asksHost) {
 
     /** The value of {@link #leftFields} where a row comes out as one. */
     static final int ONE_ROW = -1;
+
+    private static final Set<String> SEMI_JOINS = Set.of("SEMI", "ANTI");
 
     /** Names of the keyed states that Flink's own operators keep, by native operator. */
     private static final Map<String, List<String>> STOCK_STATES =
@@ -57,7 +62,9 @@ record OperatorTraits(
                     "globalGroupAggregate",
                     List.of("accState"),
                     "incrementalGroupAggregate",
-                    List.of("distinctAcc_0"));
+                    List.of("distinctAcc_0"),
+                    "join",
+                    List.of("left-records", "right-records"));
 
     static OperatorTraits of(String spec, List<RowType> inputs) {
         JsonNode json;
@@ -78,7 +85,8 @@ record OperatorTraits(
                             json.path("outputInsertOnly").asBoolean()
                                     ? json.path("rowtimeIndex").asInt(-1)
                                     : -1,
-                            ONE_ROW);
+                            ONE_ROW,
+                            false);
             // All its functions run on KeyedProcessOperator.
             case "rank" ->
                     new OperatorTraits(
@@ -87,7 +95,8 @@ record OperatorTraits(
                             false,
                             true,
                             -1,
-                            ONE_ROW);
+                            ONE_ROW,
+                            false);
             // The row of the key and the row of the values, or of the accumulators.
             case "groupAggregate",
                     "localGroupAggregate",
@@ -102,7 +111,21 @@ record OperatorTraits(
                             (json.has("finalAggGrouping")
                                             ? json.path("finalAggGrouping")
                                             : json.path("grouping"))
-                                    .size());
+                                    .size(),
+                            false);
+            // Its collector never has a timestamp. Semi and anti joins emit the left row as it is.
+            case "join" ->
+                    new OperatorTraits(
+                            operator,
+                            json.path("left").path("stateTtlMillis").asLong() > 0
+                                    || json.path("right").path("stateTtlMillis").asLong() > 0,
+                            bundles,
+                            false,
+                            -1,
+                            SEMI_JOINS.contains(json.path("joinType").asText())
+                                    ? ONE_ROW
+                                    : inputs.get(0).getFieldCount(),
+                            json.path("condition").asText().equals("host"));
             // The library's own, for tests of the runtime.
             case "echo" ->
                     new OperatorTraits(
@@ -113,7 +136,8 @@ record OperatorTraits(
                             -1,
                             json.path("joined").asBoolean()
                                     ? inputs.get(0).getFieldCount()
-                                    : ONE_ROW);
+                                    : ONE_ROW,
+                            json.path("condition").asText().equals("host"));
             default ->
                     throw new IllegalArgumentException(
                             "no native operator is called '" + operator + "'");

@@ -51,7 +51,7 @@ class PairConditionTest {
         try (RowSchema in = RowSchema.input(type);
                 RowSchema out = RowSchema.output(type)) {
             return NativeOperator.open(
-                    "{\"condition\":true,\"operator\":\"echo\",\"version\":1}",
+                    "{\"condition\":\"host\",\"operator\":\"echo\",\"version\":1}",
                     new long[] {in.address()},
                     out.address(),
                     128,

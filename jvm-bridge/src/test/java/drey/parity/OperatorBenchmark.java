@@ -8,7 +8,6 @@ import drey.runtime.BatchOptions;
 
 import org.apache.flink.runtime.state.StateBackend;
 import org.apache.flink.state.rocksdb.EmbeddedRocksDBStateBackend;
-import org.apache.flink.streaming.api.watermark.Watermark;
 import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
 import org.apache.flink.table.data.RowData;
 import org.apache.flink.table.data.binary.BinaryRowData;
@@ -169,7 +168,14 @@ public final class OperatorBenchmark {
         Digest digest = new Digest();
         try (Harness harness =
                 Harness.create(
-                        operator.get(), SCHEMA, digest, used, MEMORY, Harness.Subtask.ONLY, true)) {
+                        operator.get(),
+                        List.of(SCHEMA.selector()),
+                        SCHEMA.type(),
+                        digest,
+                        used,
+                        MEMORY,
+                        Harness.Subtask.ONLY,
+                        true)) {
             harness.start(null);
             long start = CPU.getProcessCpuTime();
             StreamRecord<RowData> record = new StreamRecord<>(null);
@@ -177,7 +183,7 @@ public final class OperatorBenchmark {
                 harness.processElement(record.replace(fresh[i]));
                 fresh[i] = null;
             }
-            harness.processWatermark(new Watermark(0));
+            harness.processWatermark(0);
             long took = CPU.getProcessCpuTime() - start;
             double stateBytes =
                     (used == null ? stateBytes(heapBefore) : harness.checkpoint(1).getStateSize())

@@ -85,10 +85,10 @@ class OperatorContractTest {
         feed(h, 1);
         h.processWatermark(17);
         feed(h, 1);
-        h.processWatermarkStatus(WatermarkStatus.IDLE);
+        h.processWatermarkStatus(0, WatermarkStatus.IDLE);
         feed(h, 1);
         h.processRecordAttributes(
-                new RecordAttributesBuilder(Collections.emptyList()).setBacklog(true).build());
+                0, new RecordAttributesBuilder(Collections.emptyList()).setBacklog(true).build());
         feed(h, 1);
         h.prepareSnapshotPreBarrier(1);
         log.other("barrier");
@@ -96,7 +96,7 @@ class OperatorContractTest {
         h.endInput();
         log.other("end of input");
         feed(h, 1);
-        h.getOneInputOperator().finish();
+        h.streamOperator().finish();
         log.other("finish");
 
         List<String> shape = new ArrayList<>();
@@ -195,7 +195,8 @@ class OperatorContractTest {
         Harness h =
                 Harness.create(
                         factory(KEEP_LAST, new BatchOptions(8, 1 << 20, 50)),
-                        schema,
+                        List.of(schema.selector()),
+                        schema.type(),
                         log,
                         null,
                         Harness.MEMORY,
@@ -282,7 +283,7 @@ class OperatorContractTest {
         Harness h = started(KEEP_LAST, LAZY);
         feed(h, 25);
         h.endInput();
-        h.getOneInputOperator().close();
+        h.streamOperator().close();
         assertThat((long) h.metrics().value("drey.state.keys")).isPositive();
         assertThat(h.metrics().value("drey.rowsIn")).isEqualTo(25L);
     }
@@ -293,10 +294,10 @@ class OperatorContractTest {
     void reservesItsShareAndGivesItBack() throws Exception {
         Harness h = started(KEEP_LAST, LAZY);
         assertThat(h.environment().getMemoryManager().verifyEmpty()).isFalse();
-        h.getOneInputOperator().close();
+        h.streamOperator().close();
         assertThat(h.environment().getMemoryManager().verifyEmpty()).isTrue();
         assertThat(NativeOperator.live()).isEmpty();
-        h.getOneInputOperator().close();
+        h.streamOperator().close();
     }
 
     @Test
@@ -318,7 +319,7 @@ class OperatorContractTest {
                 .hasMessageContaining("taskmanager.memory.managed.size")
                 .cause()
                 .isInstanceOf(NativeException.class);
-        h.getOneInputOperator().close();
+        h.streamOperator().close();
         assertThat(h.environment().getMemoryManager().verifyEmpty()).isTrue();
     }
 
@@ -337,7 +338,7 @@ class OperatorContractTest {
         String spec = KEEP_LAST.spec(schema).replace("\"uniqueKeys\":[", "\"uniqueKeys\":[99,");
         Harness h = create(factory(spec), Harness.MEMORY);
         assertThatThrownBy(() -> h.start(null)).hasStackTraceContaining("uniqueKeys");
-        h.getOneInputOperator().close();
+        h.streamOperator().close();
         assertThat(h.environment().getMemoryManager().verifyEmpty()).isTrue();
     }
 

@@ -7,7 +7,6 @@ import org.apache.flink.runtime.checkpoint.OperatorSubtaskState;
 import org.apache.flink.runtime.state.KeyGroupRangeAssignment;
 import org.apache.flink.runtime.state.StateBackend;
 import org.apache.flink.streaming.api.operators.SimpleOperatorFactory;
-import org.apache.flink.streaming.api.watermark.Watermark;
 import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
 import org.apache.flink.streaming.util.AbstractStreamOperatorTestHarness;
 import org.apache.flink.table.data.RowData;
@@ -72,7 +71,7 @@ final class Runner {
                     process(row);
                 } else if (step instanceof Scenario.WatermarkStep mark) {
                     for (Harness h : subtasks) {
-                        h.processWatermark(new Watermark(mark.timestamp()));
+                        h.processWatermark(mark.timestamp());
                     }
                 } else if (step instanceof Scenario.Clock tick) {
                     clock = tick.millis();
@@ -92,7 +91,7 @@ final class Runner {
             }
             for (Harness h : subtasks) {
                 h.endInput();
-                h.getOneInputOperator().finish();
+                h.streamOperator().finish();
             }
         } finally {
             close();

@@ -13,9 +13,9 @@ import (
 //	node:  next (4) | previous (4) | used (2) | capacity and flags (2) | last node (4), in the first one only |
 //	       per row: its record (4) | 32 bits of its hash (4)
 //
-// Most join keys have one row, which needs no node. Nodes hold 4, 12, 28, then 60 rows. The bits of the hash beside each
-// record tell which record to look at: a search touches the nodes and what it finds. Above indexFrom rows it goes through
-// the operator's index instead, so that no number of rows makes it slow.
+// Most join keys have one row, which needs no node. A chain's first node grows, to 4, 8, 16, 32 and 60 rows; then others
+// follow, of 60. The bits of the hash beside each record tell which record to look at: a search touches the nodes and what
+// it finds. Above indexFrom rows it goes through the operator's index instead, so that no number of rows makes it slow.
 const (
 	handleSize = 8
 	nodeHead   = 16
@@ -23,8 +23,8 @@ const (
 	leastNode  = 4
 	mostNode   = 60
 
-	indexFrom  = 48 // a chain of more rows is put into the index
-	indexUntil = 24 // and taken out again when it has fewer
+	indexFrom  = mostNode // a chain of more rows is put into the index; none of its nodes grows any more
+	indexUntil = 24       // and taken out again when it has fewer
 
 	flagIndexed = 1 << 15 // the chain is in the index
 	flagPartial = 1 << 14 // but not all of it: two rows share a hash, or the budget was exhausted
@@ -171,10 +171,23 @@ func (s *side) link(handle []byte, entry, record rowstate.Ref, hash uint64) {
 		first, head, last = r, fresh, fresh
 	} else {
 		head = s.node(first)
-		last = s.node(head.last())
+		last = head
+		if head.next() != 0 {
+			last = s.node(head.last())
+		}
 	}
-	if used := last.used(); used == last.capacity() {
-		r, fresh := s.newNode(min(2*used+4, mostNode), head.last())
+	switch used := last.used(); {
+	case used < last.capacity():
+	case head.next() == 0 && used < mostNode:
+		r, fresh := s.newNode(min(2*used, mostNode), 0)
+		copy(fresh[nodeHead:], head[nodeHead:])
+		fresh.setUsed(used)
+		fresh.setLast(r)
+		fresh.setFlags(head.flags())
+		s.arena.Free(first, len(head))
+		first, head, last = r, fresh, fresh
+	default:
+		r, fresh := s.newNode(mostNode, head.last())
 		last.setNext(r)
 		head.setLast(r)
 		last = fresh

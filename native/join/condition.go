@@ -80,6 +80,9 @@ func (p *pairs) gather(w *work) error {
 				p.row++
 				continue
 			}
+			if p.row >= w.fetched {
+				w.fetch()
+			}
 			p.walk.start(w.other.handle(w.o.table, w.refs[p.row]))
 			p.begun = true
 		}

@@ -30,6 +30,7 @@ type Operator struct {
 	budget    *rowstate.Budget
 	condition condition // nil: always true
 	index     *index
+	touched   byte // keeps what fetch reads from being optimized away
 	closed    bool
 }
 
@@ -175,7 +176,7 @@ func (o *Operator) prepare() error {
 	o.table.FindOrInsert(keys, o.hashes, o.refs, o.fresh)
 	need := int64(m*s.head + len(w.rows.Data))
 	for _, ref := range o.refs {
-		// A chain's next node has two times the rows of its last, and four, at most: see link.
+		// A chain's next node has twice its rows at most, or four: see link.
 		need += nodeHead + element*int64(min(2*handleLen(s.handle(o.table, ref))+4, mostNode))
 	}
 	if err := s.arena.Reserve(need); err != nil {

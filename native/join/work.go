@@ -39,8 +39,9 @@ type work struct {
 	times  int
 	n      int32 // its associations when it was reached
 
-	pairs pairs
-	empty []rowstate.Ref // keys that may have no row any more
+	pairs   pairs
+	fetched int            // rows whose state was fetched
+	empty   []rowstate.Ref // keys that may have no row any more
 
 	inputOuter, otherOuter bool
 	kind                   joinKind
@@ -63,7 +64,7 @@ func (w *work) init(o *Operator) { w.o = o }
 // begin starts over with the rows of one side; rows, kinds and keys are still to come.
 func (w *work) begin(own, other *side) {
 	w.own, w.other = own, other
-	w.active, w.at, w.begun = true, 0, false
+	w.active, w.at, w.begun, w.fetched = true, 0, false, 0
 	w.suppress, w.bundled = nil, false
 	w.times = 0
 	w.pairs.reset()
@@ -114,6 +115,9 @@ func (w *work) run(out *changelog.Builder) (done bool, err error) {
 		if !w.begun {
 			if out.Full() {
 				return false, nil
+			}
+			if w.at == w.fetched {
+				w.fetch()
 			}
 			w.start()
 		}

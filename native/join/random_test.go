@@ -46,6 +46,9 @@ func variants(rng *rand.Rand) []*spec.Join {
 	var list []*spec.Join
 	for _, joinType := range joinTypes {
 		for shapes := range 9 {
+			if testing.Short() && rng.IntN(6) > 0 {
+				continue // the race detector takes ten times as long
+			}
 			s := &spec.Join{Name: "join", Version: 1, JoinType: joinType, Condition: []*spec.Condition{nil, less, {Host: true}}[rng.IntN(3)]}
 			key := [][]string{{"k"}, {"k"}, {"g", "k"}, {}}[rng.IntN(4)]
 			s.FilterNulls = []bool{}

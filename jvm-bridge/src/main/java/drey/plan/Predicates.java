@@ -171,14 +171,14 @@ final class Predicates {
                 require(args.size() >= 3 && args.size() % 2 == 1);
                 for (int i = 0; i < args.size() - 1; i += 2) {
                     require(args.get(i).is(LogicalTypeRoot.BOOLEAN));
-                    require(becomes(args.get(i + 1).type(), type));
+                    require(isOneOf(args.get(i + 1), type));
                 }
-                require(becomes(args.get(args.size() - 1).type(), type));
+                require(isOneOf(args.get(args.size() - 1), type));
                 yield typed(op, type, args);
             }
             case "COALESCE" -> {
                 require(!args.isEmpty());
-                args.forEach(arg -> require(becomes(arg.type(), type)));
+                args.forEach(arg -> require(isOneOf(arg, type)));
                 yield typed(op, type, args);
             }
             case "CAST" -> {
@@ -237,11 +237,7 @@ final class Predicates {
             case TINYINT, SMALLINT, INTEGER, BIGINT -> {
                 require(both(a, b, Predicates::isInteger));
                 if (op.equals("/") || op.equals("%")) {
-                    // Division by zero is an error in Flink, and an error can't come up here.
-                    require(a.is(type.getTypeRoot()) && b.is(type.getTypeRoot()));
-                    require(
-                            b.expression() instanceof Literal divisor
-                                    && divisor.value().filter(v -> !v.equals("0")).isPresent());
+                    return divide(op, type, a, b);
                 } else {
                     require(width(a.type()) <= width(type) && width(b.type()) <= width(type));
                 }
@@ -296,6 +292,25 @@ final class Predicates {
         return typed(op, type, args);
     }
 
+    /**
+     * By a literal only: division by zero is an error in Flink, and an error can't come up here. Flink divides numbers of the
+     * result's type, but takes a remainder in the wider type of both and narrows it then.
+     */
+    private static Typed divide(String op, LogicalType type, Typed a, Typed b) {
+        require(b.expression() instanceof Literal);
+        Literal divisor = (Literal) b.expression();
+        require(divisor.value().filter(v -> !v.equals("0")).isPresent());
+        LogicalType wide = type;
+        for (LogicalType operand : List.of(a.type(), b.type())) {
+            wide = op.equals("%") && width(operand) > width(wide) ? operand : wide;
+        }
+        require(width(a.type()) <= width(wide) && width(b.type()) <= width(wide));
+        Typed dividend = a.is(wide.getTypeRoot()) ? a : cast(a, wide);
+        Typed by = new Typed(new Literal(text(wide), divisor.value()), wide);
+        Typed result = typed(op, wide, List.of(dividend, by));
+        return wide == type ? result : cast(result, type);
+    }
+
     /** Only where no digit can be lost: then what Flink does about lost ones doesn't matter. */
     private static void requireExact(String op, DecimalType type, LogicalType a, LogicalType b) {
         int p1 = ((DecimalType) a).getPrecision();
@@ -344,15 +359,19 @@ final class Predicates {
             require(type.is(LogicalTypeRoot.VARCHAR) && supportsAvoidingCast(from, type));
             return new Typed(typed("CAST", STRING, List.of(value)).expression(), type);
         } else {
-            possible = becomes(from, type);
+            // Nothing is done to the value, and the library need not know.
+            require(supportsAvoidingCast(from, type));
+            return new Typed(value.expression(), type);
         }
         require(possible);
         return typed("CAST", type, List.of(value));
     }
 
-    /** Whether a cast from one to the other does nothing, and both are one type to the library, too. */
-    private static boolean becomes(LogicalType from, LogicalType to) {
-        return from.is(to.getTypeRoot()) && supportsAvoidingCast(from, to);
+    /** Whether a value that CASE or COALESCE may choose is left as it is, and of the result's kind to the library, too. */
+    private static boolean isOneOf(Typed value, LogicalType type) {
+        return supportsAvoidingCast(value.type(), type)
+                && LogicalTypeParser.parse(value.expression().type(), LOADER)
+                        .is(type.getTypeRoot());
     }
 
     // ---- SEARCH ----

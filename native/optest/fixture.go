@@ -1,6 +1,7 @@
 package optest
 
 import (
+	"strings"
 	"testing"
 
 	"drey/native/changelog"
@@ -20,6 +21,7 @@ type Fixture struct {
 
 	inputs []*Codec
 	output *Codec
+	right  *Codec // of joined rows; output is their left side
 }
 
 // NewFixture opens an operator with a budget, 0 for none. The output has the fields of the first input until OutputFields
@@ -38,6 +40,11 @@ func NewFixture(t testing.TB, open Open, spec []byte, limit int64, inputs ...str
 		t.Fatal(err)
 	}
 	return f
+}
+
+// JoinedFields says what fields the output has: those of the left and those of the right row.
+func (f *Fixture) JoinedFields(left, right string) {
+	f.output, f.right = f.codec(f.parse(left)), f.codec(f.parse(right))
 }
 
 // OutputFields says what fields the output has.
@@ -123,9 +130,17 @@ func (f *Fixture) out(err error) []string {
 
 // Drain gives what has come out and was not drained yet.
 func (f *Fixture) Drain() []string {
+	rows, err := DrainAll(f.Op, f.Out)
+	if err != nil {
+		f.T.Fatal(err)
+	}
 	var texts []string
-	for _, r := range Drain(f.Out) {
-		texts = append(texts, f.output.Format(r.Kind, r.Row))
+	for _, r := range rows {
+		text := f.output.Format(r.Kind, r.Row)
+		if r.Right != nil {
+			text += strings.TrimPrefix(f.right.Format(r.Kind, r.Right), r.Kind.String())
+		}
+		texts = append(texts, text)
 	}
 	return texts
 }

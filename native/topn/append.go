@@ -1,8 +1,6 @@
 package topn
 
 import (
-	"encoding/binary"
-
 	"drey/native/changelog"
 	"drey/rowstate"
 )
@@ -15,40 +13,57 @@ func (perRow) end()                         {}
 
 // The items of snapshots that a strategy doesn't write are errors to it.
 
-func (perRow) decodeRow(partition, element, []byte) error { return errMisplaced }
-func (perRow) decodeNumber(partition, int64) error        { return errMisplaced }
-func (perRow) decodeSkew(partition, []byte, int64) error  { return errMisplaced }
+func (perRow) decodeRow(*partition, element, []byte) error       { return errMisplaced }
+func (perRow) decodeNumber(*partition, int64) error              { return errMisplaced }
+func (perRow) decodeGroup(*partition, byte, []byte, int64) error { return errMisplaced }
+func (perRow) carriers(*partition, func(element))                {}
 
 // first is AppendOnlyFirstNFunction. A partition's value is the number of rows that came.
 type first struct {
 	perRow
 	o   *Operator
-	row []byte
+	row []byte // with kind +I, for going out beside a rank
 }
 
 func (s *first) valueSize() int           { return 8 }
 func (s *first) insertOnly() bool         { return true }
+func (s *first) ownStamp() bool           { return true }
 func (s *first) reserve(int, int64) error { return nil }
 
-func (s *first) apply(p partition, _ changelog.RowKind, row []byte, source int, out *changelog.Builder) {
-	rank := int64(binary.LittleEndian.Uint64(p.value)) + 1
+func (s *first) apply(p *partition, _ changelog.RowKind, row []byte, source int, out *changelog.Builder) {
+	rank := getInt64(p.value) + 1
 	if rank > p.end {
 		return
 	}
-	binary.LittleEndian.PutUint64(p.value, uint64(rank))
-	if !s.o.out.withNumber {
-		out.Append(changelog.Insert, row, source)
-		return
+	putInt64(p.value, rank)
+	if s.o.clock.ttl > 0 {
+		p.setStamp(s.o.clock.now)
 	}
-	s.row = append(s.row[:0], make([]byte, s.o.out.size(len(row)))...)
-	s.o.out.write(s.row, row)
-	s.o.out.emit(out, changelog.Insert, s.row, rank, p.end, source)
+	u := &s.o.out
+	switch {
+	case !u.withNumber:
+		out.Append(changelog.Insert, row, source)
+	case rank >= u.start:
+		s.row = append(s.row[:0], row...)
+		s.row[0] = 0
+		u.emit(out, changelog.Insert, &changelog.Payload{Bytes: s.row}, rank, p.end, source)
+	}
 }
 
-func (s *first) encode(p partition, w *writer) { w.count(int64(binary.LittleEndian.Uint64(p.value))) }
+func (s *first) empty(p *partition) bool { return getInt64(p.value) == 0 }
 
-func (s *first) decodeNumber(p partition, n int64) error {
-	binary.LittleEndian.PutUint64(p.value, uint64(n))
+func (s *first) age(p *partition) error {
+	if s.o.clock.expired(p.stamp()) {
+		putInt64(p.value, 0)
+		p.setStamp(never)
+	}
+	return nil
+}
+
+func (s *first) encode(p *partition, w *writer) { w.count(getInt64(p.value)) }
+
+func (s *first) decodeNumber(p *partition, n int64) error {
+	putInt64(p.value, n)
 	return nil
 }
 
@@ -62,49 +77,73 @@ type topOne struct {
 
 func (s *topOne) valueSize() int   { return 8 + edgeBytes }
 func (s *topOne) insertOnly() bool { return false }
+func (s *topOne) ownStamp() bool   { return true }
 
 func (s *topOne) reserve(rows int, bytes int64) error { return s.o.held.reserve(rows, bytes) }
 
-func (s *topOne) apply(p partition, _ changelog.RowKind, row []byte, source int, out *changelog.Builder) {
+func (s *topOne) apply(p *partition, _ changelog.RowKind, row []byte, source int, out *changelog.Builder) {
 	o, h := s.o, &s.o.held
 	o.sortKey = o.sortKeys.Append(o.sortKey[:0], row)
 	if beyond(p.value[8:], o.sortKey) {
 		return
 	}
-	old := element(binary.LittleEndian.Uint64(p.value))
+	old := s.held(p)
 	if old != 0 && h.compare(o.sortKey, old) >= 0 {
 		return
 	}
 	setEdge(p.value[8:], o.sortKey)
 	e := h.add(o.sortKey, row)
-	binary.LittleEndian.PutUint64(p.value, uint64(e))
+	putInt64(p.value, int64(e))
+	if o.clock.ttl > 0 {
+		p.setStamp(o.clock.now)
+	}
+	added := h.payload(e)
 	if old == 0 {
-		o.out.emit(out, changelog.Insert, h.row(e), 1, 1, source)
+		o.out.emit(out, changelog.Insert, &added, 1, 1, source)
 		return
 	}
-	o.out.emit(out, changelog.UpdateBefore, h.row(old), 1, 1, source)
-	o.out.emit(out, changelog.UpdateAfter, h.row(e), 1, 1, source)
+	gone := h.payload(old)
+	o.out.emit(out, changelog.UpdateBefore, &gone, 1, 1, source)
+	o.out.emit(out, changelog.UpdateAfter, &added, 1, 1, source)
 	h.free(old)
 }
 
-func (s *topOne) encode(p partition, w *writer) {
-	w.element(element(binary.LittleEndian.Uint64(p.value)))
+func (s *topOne) held(p *partition) element { return element(getInt64(p.value)) }
+
+func (s *topOne) empty(p *partition) bool { return s.held(p) == 0 }
+
+func (s *topOne) age(p *partition) error {
+	if old := s.held(p); s.o.clock.expired(p.stamp()) {
+		if old != 0 {
+			s.o.held.free(old)
+		}
+		clear(p.value)
+		p.setStamp(never)
+	}
+	return nil
 }
 
-func (s *topOne) decodeRow(p partition, e element, _ []byte) error {
-	if binary.LittleEndian.Uint64(p.value) != 0 {
+func (s *topOne) encode(p *partition, w *writer) {
+	if e := s.held(p); e != 0 {
+		w.element(e)
+	}
+}
+
+func (s *topOne) decodeRow(p *partition, e element, _ []byte) error {
+	if s.held(p) != 0 {
 		return errTwice
 	}
-	binary.LittleEndian.PutUint64(p.value, uint64(e))
+	putInt64(p.value, int64(e))
 	setEdge(p.value[8:], s.o.sortKey)
 	return nil
 }
 
 func (s *topOne) close() {}
 
-// appendOnly is AppendOnlyTopNFunction. A partition's value is the set of its rows, and the edge. Unlike stock, which keeps all rows of a
-// group of equal sort keys that has some within the rank range, it keeps no row beyond the range: such a row can never
-// come back.
+// appendOnly is AppendOnlyTopNFunction. A partition's value is the set of its rows, and the edge.
+//
+// With number, stock drops whole groups of equal sort keys behind the group that reaches the end of the range. What it has
+// beyond the range comes back when better groups expire. Without a TTL such rows are never seen, and not kept here.
 type appendOnly struct {
 	perRow
 	o *Operator
@@ -112,10 +151,11 @@ type appendOnly struct {
 
 func (s *appendOnly) valueSize() int   { return rowstate.SetSize + edgeBytes }
 func (s *appendOnly) insertOnly() bool { return true }
+func (s *appendOnly) ownStamp() bool   { return false }
 
 func (s *appendOnly) reserve(rows int, bytes int64) error { return s.o.held.reserve(rows, bytes) }
 
-func (s *appendOnly) apply(p partition, _ changelog.RowKind, row []byte, source int, out *changelog.Builder) {
+func (s *appendOnly) apply(p *partition, _ changelog.RowKind, row []byte, source int, out *changelog.Builder) {
 	o, h := s.o, &s.o.held
 	set := rowstate.SetIn(p.value)
 	o.sortKey = o.sortKeys.Append(o.sortKey[:0], row)
@@ -125,33 +165,97 @@ func (s *appendOnly) apply(p partition, _ changelog.RowKind, row []byte, source 
 	}
 	e := h.add(o.sortKey, row)
 	rank := h.insert(set, e)
-	switch {
-	case rank > p.end: // of a variable range
-		h.free(h.removeAt(set, rank))
-		return
+	if o.clock.ttl > 0 {
+		if previous := h.at(set, rank-1); previous != 0 && h.sameGroup(previous, e) {
+			h.unlink(p, previous)
+		}
+		h.link(p, e, o.clock.now)
+	}
+	switch over := int64(set.Len()) > p.end; {
 	case o.out.withNumber:
-		h.cascade(set, e, rank, p.end, source, out)
-		if int64(set.Len()) > p.end {
-			h.free(h.removeAt(set, int64(set.Len())))
+		h.cascade(&o.out, set, e, rank, p.end, source, out)
+		if o.clock.ttl > 0 {
+			h.dropGroups(set, p.end+1, func(last element) { s.drop(p, last) })
+		} else if over {
+			s.drop(p, h.removeAt(set, int64(set.Len())))
 		}
-	default:
-		if int64(set.Len()) > p.end {
-			evicted := h.removeAt(set, int64(set.Len()))
+	case over:
+		evicted := h.removeAt(set, int64(set.Len()))
+		if evicted != e { // else it is beyond a variable range
 			out.Append(changelog.Delete, h.row(evicted), source)
-			h.free(evicted)
+			out.Append(changelog.Insert, h.row(e), source)
 		}
+		if o.clock.ttl > 0 {
+			if last := h.at(set, int64(set.Len())); last != 0 && h.sameGroup(last, evicted) {
+				o.renew(p, last)
+			}
+		}
+		s.drop(p, evicted)
+	default:
 		out.Append(changelog.Insert, h.row(e), source)
 	}
 	h.sharpen(set, edge, o.topN())
 }
 
-func (s *appendOnly) encode(p partition, w *writer) { w.set(rowstate.SetIn(p.value)) }
+// drop frees a row that is in no set any more.
+func (s *appendOnly) drop(p *partition, e element) {
+	if s.o.clock.ttl > 0 {
+		s.o.held.unlink(p, e)
+	}
+	s.o.held.free(e)
+}
 
-func (s *appendOnly) decodeRow(p partition, e element, _ []byte) error {
+// dropGroups takes the rows out whose groups lie behind that of a rank, from the last on: those that stock's walk through
+// the groups does not reach, which goes on as long as the groups before have no more rows than the rank range. The row just
+// added may be one of them.
+func (h *held) dropGroups(set *rowstate.OrderedSet, rank int64, drop func(element)) {
+	var reached element // none if the range ends before the first rank
+	if rank > 0 {
+		if reached = h.at(set, rank); reached == 0 {
+			return
+		}
+	}
+	for int64(set.Len()) > max(rank, 0) {
+		if reached != 0 && h.sameGroup(h.at(set, int64(set.Len())), reached) {
+			return
+		}
+		drop(h.removeAt(set, int64(set.Len())))
+	}
+}
+
+func (s *appendOnly) empty(p *partition) bool { return rowstate.SetIn(p.value).Len() == 0 }
+
+// age drops the groups that have expired, each from its last row on, which carries the stamp.
+func (s *appendOnly) age(p *partition) error {
+	o, h := s.o, &s.o.held
+	set := rowstate.SetIn(p.value)
+	for last := p.front(); last != 0 && o.clock.expired(h.stampOf(last)); last = p.front() {
+		for rank := h.rankOf(set, last); ; rank-- {
+			next := h.at(set, rank-1)
+			more := next != 0 && h.sameGroup(next, last)
+			h.removeAt(set, rank)
+			s.drop(p, last)
+			if !more {
+				break
+			}
+			last = next
+		}
+		clear(p.value[rowstate.SetSize:])
+	}
+	return nil
+}
+
+func (s *appendOnly) encode(p *partition, w *writer) { w.set(rowstate.SetIn(p.value)) }
+
+func (s *appendOnly) decodeRow(p *partition, e element, _ []byte) error {
 	set := rowstate.SetIn(p.value)
 	s.o.held.insert(set, e)
 	s.o.held.sharpen(set, p.value[rowstate.SetSize:], s.o.topN())
 	return nil
+}
+
+func (s *appendOnly) carriers(p *partition, visit func(element)) {
+	s.o.held.groupEnds(rowstate.SetIn(p.value), visit)
 }
 
 func (s *appendOnly) close() {}

@@ -97,50 +97,60 @@ func BenchmarkPush(b *testing.B) {
 			optest.ReportTimes(b, times, 1024)
 		})
 	}
-	// One partition, in which half of the rows come and half of those that are there go.
-	for _, size := range []int{10_000, 1_000_000} {
-		for _, number := range []bool{false, true} {
-			b.Run(fmt.Sprintf("op=retract/top=10/number=%v/partitions=1/rows=%d", number, size), func(b *testing.B) {
-				f := open(b, top(spec.RetractableTopN, 1, 10, number), 0)
-				defer f.Close()
-				batch, rng := bids(f, 1024), rand.New(rand.NewPCG(1, 1))
-				there := make([]uint64, 0, size+512)
-				set := func(i int, kind changelog.RowKind, price uint64) {
-					batch.Kinds[i] = kind
-					row := batch.Row(i)
-					binary.LittleEndian.PutUint32(row[8+8*columnP:], 1)
-					binary.LittleEndian.PutUint64(row[8+8*columnS:], price)
-					copy(row[8+8*columnK:], "k\x00\x00\x00\x00\x00\x00\x81")
+	// One partition, in which half of the rows come and half of those that are there go; with few prices they tie by the
+	// hundred thousand, and never is a retraction of a row that was not there.
+	for _, test := range []struct {
+		rows   int
+		prices uint64
+		number bool
+		never  bool
+	}{
+		{10_000, 1 << 40, false, false}, {10_000, 1 << 40, true, false}, {1_000_000, 1 << 40, false, false},
+		{1_000_000, 1 << 40, true, false}, {1_000_000, 10, false, false}, {1_000_000, 10, true, false}, {1_000_000, 10, false, true},
+	} {
+		b.Run(fmt.Sprintf("op=retract/top=10/number=%v/partitions=1/rows=%d/prices=%d/never=%v", test.number, test.rows, test.prices, test.never), func(b *testing.B) {
+			f := open(b, top(spec.RetractableTopN, 1, 10, test.number), 0)
+			defer f.Close()
+			batch, rng := bids(f, 1024), rand.New(rand.NewPCG(1, 1))
+			there := make([]uint64, 0, test.rows+512)
+			set := func(i int, kind changelog.RowKind, id uint64) {
+				batch.Kinds[i] = kind
+				row := batch.Row(i)
+				binary.LittleEndian.PutUint32(row[8+8*columnP:], 1)
+				binary.LittleEndian.PutUint64(row[8+8*columnS:], id%test.prices)
+				binary.LittleEndian.PutUint64(row[8+8*columnK:], id|0x87<<56) // a string of 7 bytes
+			}
+			fill := func(i int) {
+				there = append(there, rng.Uint64N(1<<55))
+				set(i, changelog.Insert, there[len(there)-1])
+			}
+			for len(there) < test.rows {
+				for i := range 1024 {
+					fill(i)
 				}
-				fill := func(i int) {
-					there = append(there, rng.Uint64N(1<<40))
-					set(i, changelog.Insert, there[len(there)-1])
+				f.PushAndDrop(batch)
+			}
+			b.ReportAllocs()
+			b.ResetTimer()
+			var times []time.Duration
+			for b.Loop() {
+				b.StopTimer()
+				for i := 0; i < 1024; i += 2 {
+					at := rng.IntN(len(there))
+					set(i, changelog.Delete, there[at])
+					there[at] = there[len(there)-1]
+					there = there[:len(there)-1]
+					fill(i + 1)
 				}
-				for len(there) < size {
-					for i := range 1024 {
-						fill(i)
-					}
-					f.PushAndDrop(batch)
+				if test.never {
+					set(0, changelog.Delete, 1<<55|rng.Uint64N(1<<55))
 				}
-				b.ReportAllocs()
-				b.ResetTimer()
-				var times []time.Duration
-				for b.Loop() {
-					b.StopTimer()
-					for i := 0; i < 1024; i += 2 {
-						at := rng.IntN(len(there))
-						set(i, changelog.Delete, there[at])
-						there[at] = there[len(there)-1]
-						there = there[:len(there)-1]
-						fill(i + 1)
-					}
-					b.StartTimer()
-					start := time.Now()
-					f.PushAndDrop(batch)
-					times = append(times, time.Since(start))
-				}
-				optest.ReportTimes(b, times, 1024)
-			})
-		}
+				b.StartTimer()
+				start := time.Now()
+				f.PushAndDrop(batch)
+				times = append(times, time.Since(start))
+			}
+			optest.ReportTimes(b, times, 1024)
+		})
 	}
 }

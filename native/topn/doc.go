@@ -32,5 +32,11 @@
 // # State
 //
 // A table from partition key to a set (rowstate.Ordered) of rows, whose blocks hold a sort key that ends with the number of
-// the row's arrival, and the row as it goes out. Work per row is logarithmic in the size of the partition.
+// the row's arrival, and the row as it came in. Work per row is logarithmic in the size of the partition: a retracted row is
+// found in a large group of equal sort keys through an index (peers.go), and what input that breaks its promises, or a TTL,
+// makes of ranks is kept in sets of its own (groups.go). With a TTL, what has expired of a partition goes before a batch has
+// to do with it (life.go).
+//
+// With the rank as a column, rows go out joined with a row of the rank (output.go): the bytes of a row that a cascade moves
+// are written once.
 package topn

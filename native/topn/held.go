@@ -14,16 +14,19 @@ import (
 //	0  length of the key, uint32
 //	4  length of the row, uint32
 //	8  the key: sort key, then the number of the row's arrival, 8 bytes, big-endian; padded to whole words
-//	-  the row as it goes out, at any rank
+//	-  the row as it came in, with kind +I
+//	-  with a TTL, the row's life
 //	-  8 bytes of the strategy's, if it asked for them
+//
+// A block whose row has length 0 is a ghost (see groups.go): behind the key it has 8 bytes, how many rows it stands for.
 type held struct {
 	rows    *rowstate.Arena
 	nodes   *rowstate.Arena
 	order   *rowstate.Ordered
 	arrival uint64 // of the row that came last
-	out     *output
-	touched byte // keeps what touch reads from being optimized away
-	trailer int  // bytes at a block's end that belong to the strategy
+	touched byte   // keeps what touch reads from being optimized away
+	trailer int    // bytes at a block's end: life and what belongs to the strategy
+	lives   bool   // rows have lives
 }
 
 // element is a row's ref, as the order has it.
@@ -32,11 +35,15 @@ type element = uint32
 const (
 	blockHeader  = 8
 	arrivalBytes = 8
+	ghostBytes   = 8
 )
 
 func newHeld(o *Operator, trailer int) held {
 	rows, nodes := rowstate.NewArena(o.budget, purposeRows), rowstate.NewArena(o.budget, purposeOrder)
-	h := held{rows: rows, nodes: nodes, out: &o.out, trailer: trailer}
+	h := held{rows: rows, nodes: nodes, trailer: trailer, lives: o.clock.ttl > 0}
+	if h.lives {
+		h.trailer += rowLifeSize
+	}
 	h.order = rowstate.NewOrdered(nodes, func(e element) []byte {
 		n := binary.LittleEndian.Uint32(rows.Bytes(rowstate.Ref(e), blockHeader))
 		return rows.Bytes(rowstate.Ref(e), blockHeader+int(n))[blockHeader:]
@@ -53,7 +60,7 @@ func (h *held) reserve(rows int, bytes int64) error {
 	if err := h.nodes.Reserve(int64(rows)*nodeReserve + rowstate.InsertBytes); err != nil {
 		return err
 	}
-	perRow := int64(blockHeader + arrivalBytes + 64 + h.out.size(0) + h.trailer)
+	perRow := int64(blockHeader + arrivalBytes + 64 + h.trailer)
 	return h.rows.Reserve(int64(rows)*perRow + 3*bytes)
 }
 
@@ -64,20 +71,29 @@ func (h *held) add(sortKey, row []byte) element {
 }
 
 func (h *held) put(sortKey []byte, arrival uint64, row []byte) element {
-	keyBytes, rowBytes := len(sortKey)+arrivalBytes, h.out.size(len(row))
-	size := h.blockBytes(keyBytes, rowBytes)
+	keyBytes := len(sortKey) + arrivalBytes
+	size := h.blockBytes(keyBytes, len(row))
 	ref := h.rows.Alloc(size)
 	block := h.rows.Bytes(ref, size)
 	binary.LittleEndian.PutUint32(block, uint32(keyBytes))
-	binary.LittleEndian.PutUint32(block[4:], uint32(rowBytes))
+	binary.LittleEndian.PutUint32(block[4:], uint32(len(row)))
 	n := copy(block[blockHeader:], sortKey)
 	binary.BigEndian.PutUint64(block[blockHeader+n:], arrival)
-	h.out.write(block[size-h.trailer-rowBytes:size-h.trailer], row)
+	stored := block[size-h.trailer-len(row) : size-h.trailer]
+	copy(stored, row)
+	stored[0] = 0 // the kind is no part of the state
+	if h.lives {
+		putInt64(block[size-h.trailer:], unknown)
+	}
 	return element(ref)
 }
 
 func (h *held) blockBytes(keyBytes, rowBytes int) int {
-	return blockHeader + (keyBytes+7)&^7 + rowBytes + h.trailer
+	n := blockHeader + (keyBytes+7)&^7
+	if rowBytes == 0 {
+		return n + ghostBytes
+	}
+	return n + rowBytes + h.trailer
 }
 
 // block is a row's block.
@@ -87,29 +103,39 @@ func (h *held) block(e element) (block []byte, keyBytes, rowBytes int) {
 	return h.rows.Bytes(rowstate.Ref(e), h.blockBytes(keyBytes, rowBytes)), keyBytes, rowBytes
 }
 
-// row is the row as it goes out.
+// row is the row.
 func (h *held) row(e element) []byte {
 	block, _, rowBytes := h.block(e)
 	end := len(block) - h.trailer
 	return block[end-rowBytes : end : end]
 }
 
-// trailerOf is the bytes of a row's block that belong to the strategy.
+// payload is the row, for going out.
+func (h *held) payload(e element) changelog.Payload { return changelog.Payload{Bytes: h.row(e)} }
+
+// trailerOf is the end of a row's block.
 func (h *held) trailerOf(e element) []byte {
 	block, _, _ := h.block(e)
 	return block[len(block)-h.trailer:]
 }
 
+// ownerOf is the bytes of a row's block that belong to the strategy.
+func (h *held) ownerOf(e element) []byte {
+	block, _, _ := h.block(e)
+	return block[len(block)-ownerBytes:]
+}
+
 // key is the row's key in the order.
 func (h *held) key(e element) []byte {
-	block, keyBytes, _ := h.block(e)
-	return block[blockHeader : blockHeader+keyBytes]
+	header := h.rows.Bytes(rowstate.Ref(e), blockHeader)
+	keyBytes := int(binary.LittleEndian.Uint32(header))
+	return h.rows.Bytes(rowstate.Ref(e), blockHeader+keyBytes)[blockHeader:]
 }
 
 // sortKey is the row's sort key.
 func (h *held) sortKey(e element) []byte {
 	key := h.key(e)
-	return key[:len(key)-arrivalBytes]
+	return key[: len(key)-arrivalBytes : len(key)-arrivalBytes]
 }
 
 func (h *held) arrivalOf(e element) uint64 {
@@ -124,6 +150,9 @@ func (h *held) free(e element) {
 
 // compare compares a sort key with that of a held row.
 func (h *held) compare(sortKey []byte, e element) int { return bytes.Compare(sortKey, h.sortKey(e)) }
+
+// sameGroup tells whether two rows have equal sort keys.
+func (h *held) sameGroup(a, b element) bool { return bytes.Equal(h.sortKey(a), h.sortKey(b)) }
 
 // from visits a partition's rows from a rank on, counted from 1.
 func (h *held) from(set *rowstate.OrderedSet, rank int64) iter.Seq2[int64, element] {
@@ -148,6 +177,9 @@ func (h *held) insert(set *rowstate.OrderedSet, e element) int64 {
 	return int64(position) + 1
 }
 
+// remove takes a row out; the caller frees it.
+func (h *held) remove(set *rowstate.OrderedSet, e element) { h.order.Delete(set, h.key(e)) }
+
 // removeAt takes the row of a rank out; the caller frees it.
 func (h *held) removeAt(set *rowstate.OrderedSet, rank int64) element {
 	return h.order.DeleteAt(set, int(rank-1))
@@ -155,7 +187,7 @@ func (h *held) removeAt(set *rowstate.OrderedSet, rank int64) element {
 
 // at is the row of a rank, or 0.
 func (h *held) at(set *rowstate.OrderedSet, rank int64) element {
-	if rank > int64(set.Len()) {
+	if rank < 1 || rank > int64(set.Len()) {
 		return 0
 	}
 	return h.order.At(set, int(rank-1))
@@ -172,20 +204,19 @@ func (h *held) rankOf(set *rowstate.OrderedSet, e element) int64 {
 
 // cascade tells that e has a rank from now on that other rows had, and those behind it another: -U/+U of every rank from e's
 // on, and +I if a rank is left for the last row.
-func (h *held) cascade(set *rowstate.OrderedSet, e element, rank, end int64, source int, out *changelog.Builder) {
+func (h *held) cascade(u *output, set *rowstate.OrderedSet, e element, rank, end int64, source int, out *changelog.Builder) {
+	if rank > end {
+		return
+	}
 	h.touch(set, rank+1, end+1)
-	carry := h.row(e)
+	c := cascade{u: u, out: out, source: source, end: end, rank: rank, carry: h.payload(e)}
 	for _, o := range h.from(set, rank+1) {
-		if rank > end {
+		if c.over() {
 			return
 		}
-		row := h.row(o)
-		h.out.emit(out, changelog.UpdateBefore, row, rank, end, source)
-		h.out.emit(out, changelog.UpdateAfter, carry, rank, end, source)
-		carry = row
-		rank++
+		c.pushed(h.row(o))
 	}
-	h.out.emit(out, changelog.Insert, carry, rank, end, source)
+	c.last(changelog.Insert)
 }
 
 // touch reads from every cache line of the rows of some ranks, so that their misses overlap. A cascade copies the rows one

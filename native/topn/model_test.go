@@ -9,7 +9,7 @@ import (
 )
 
 // model is stock's rank functions with stock's data structures, as slices: sorted groups of equal sort keys, each a list.
-// Nothing is done cleverly.
+// Nothing is done cleverly. With a TTL it is stock without the caches in front of its state.
 type model struct {
 	s          *spec.Rank
 	partition  func(row []byte) string
@@ -19,6 +19,7 @@ type model struct {
 	withRank   func(row []byte, rank int64) []byte
 	partitions map[string]*modelPartition
 	invalid    int64
+	now, ttl   int64
 
 	out []optest.Output // of the row at work
 	end int64
@@ -26,15 +27,64 @@ type model struct {
 
 type modelPartition struct {
 	end     int64
+	written int64 // the end
 	counter int64
 	top     []byte
+	stamp   int64 // of counter, top, and the sorted map
 	groups  []*modelGroup
-	hidden  []*modelGroup // lists whose count went to 0
+	hidden  []*modelGroup    // lists whose count went to 0
+	stamps  map[string]int64 // by row key
 }
 
 type modelGroup struct {
+	key   []byte // a row that has the sort key
 	rows  [][]byte
 	count int64 // of the retract strategy's sorted map
+	stamp int64
+}
+
+func (m *model) expired(stamp int64) bool { return m.ttl > 0 && stamp+m.ttl <= m.now }
+
+// expire is what stock no longer finds in a partition's state.
+func (m *model) expire(p *modelPartition) {
+	keep := func(list []*modelGroup, alive func(*modelGroup) bool) (kept []*modelGroup) {
+		for _, g := range list {
+			if alive(g) {
+				kept = append(kept, g)
+			}
+		}
+		return kept
+	}
+	fresh := func(g *modelGroup) bool { return !m.expired(g.stamp) }
+	switch m.s.Function {
+	case spec.AppendOnlyFirstN, spec.FastTop1:
+		if m.expired(p.stamp) {
+			p.counter, p.top = 0, nil
+		}
+	case spec.AppendOnlyTopN:
+		p.groups = keep(p.groups, fresh)
+	case spec.UpdatableTopN:
+		for _, g := range p.groups {
+			var rows [][]byte
+			for _, r := range g.rows {
+				if !m.expired(p.stamps[m.rowKey(r)]) {
+					rows = append(rows, r)
+				}
+			}
+			g.rows = rows
+		}
+		p.groups = keep(p.groups, func(g *modelGroup) bool { return len(g.rows) > 0 })
+	default:
+		if m.expired(p.stamp) {
+			p.groups, p.hidden = nil, nil
+		}
+		p.hidden = keep(p.hidden, fresh)
+		for _, g := range p.groups {
+			if m.expired(g.stamp) {
+				g.rows = nil
+			}
+		}
+	}
 }
 
 func (m *model) start() int64 {
@@ -79,9 +129,13 @@ func (m *model) push(kind changelog.RowKind, row []byte) []optest.Output {
 		end = m.endOf(row)
 	}
 	if p == nil {
-		p = &modelPartition{end: end}
+		p = &modelPartition{end: end, written: m.now, stamps: map[string]int64{}}
 		m.partitions[key] = p
 	}
+	if m.expired(p.written) {
+		p.end, p.written = end, m.now
+	}
+	m.expire(p)
 	if p.end != end {
 		m.invalid++
 	}
@@ -94,6 +148,7 @@ func (m *model) push(kind changelog.RowKind, row []byte) []optest.Output {
 	case m.s.Function == spec.AppendOnlyFirstN:
 		if p.counter < m.end {
 			p.counter++
+			p.stamp = m.now
 			if m.withNumber() {
 				m.collect(changelog.Insert, row, p.counter)
 			} else {
@@ -102,12 +157,12 @@ func (m *model) push(kind changelog.RowKind, row []byte) []optest.Output {
 		}
 	case m.s.Function == spec.FastTop1:
 		if p.top == nil {
-			p.top = row
+			p.top, p.stamp = row, m.now
 			m.collect(changelog.Insert, row, 1)
 		} else if m.compare(row, p.top) < 0 {
 			m.collect(changelog.UpdateBefore, p.top, 1)
 			m.collect(changelog.UpdateAfter, row, 1)
-			p.top = row
+			p.top, p.stamp = row, m.now
 		}
 	case m.s.Function == spec.AppendOnlyTopN:
 		if m.accepts(p, row) {
@@ -137,16 +192,19 @@ func (m *model) accepts(p *modelPartition, row []byte) bool {
 
 // own is the group of a row's sort key, or -1 and where it belongs.
 func (m *model) own(groups []*modelGroup, row []byte) (int, bool) {
-	i := sort.Search(len(groups), func(i int) bool { return m.compare(groups[i].rows[0], row) >= 0 })
-	return i, i < len(groups) && m.compare(groups[i].rows[0], row) == 0
+	i := sort.Search(len(groups), func(i int) bool { return m.compare(groups[i].key, row) >= 0 })
+	return i, i < len(groups) && m.compare(groups[i].key, row) == 0
 }
 
 func (m *model) put(p *modelPartition, row []byte) int {
 	i, found := m.own(p.groups, row)
 	if !found {
-		p.groups = append(p.groups[:i], append([]*modelGroup{{}}, p.groups[i:]...)...)
+		p.groups = append(p.groups[:i], append([]*modelGroup{{key: row}}, p.groups[i:]...)...)
 	}
-	p.groups[i].rows = append(p.groups[i].rows, row)
+	p.groups[i].rows, p.groups[i].stamp = append(p.groups[i].rows, row), m.now
+	if m.rowKey != nil {
+		p.stamps[m.rowKey(row)] = m.now
+	}
 	return i
 }
 
@@ -159,7 +217,7 @@ func (m *model) added(p *modelPartition, row []byte) {
 	if p.size() > m.end {
 		g := p.groups[len(p.groups)-1]
 		last := g.rows[len(g.rows)-1]
-		g.rows = g.rows[:len(g.rows)-1]
+		g.rows, g.stamp = g.rows[:len(g.rows)-1], m.now
 		if len(g.rows) == 0 {
 			p.groups = p.groups[:len(p.groups)-1]
 		}
@@ -248,10 +306,14 @@ func (m *model) update(p *modelPartition, row []byte) {
 	}
 	oldRank := rankAt(row)
 	compared := m.compare(row, old)
+	p.stamps[m.rowKey(row)] = m.now
 	if compared == 0 {
 		p.groups[group].rows[index] = row
 	} else {
 		g := p.groups[group]
+		for _, r := range g.rows[index+1:] {
+			p.stamps[m.rowKey(r)] = m.now
+		}
 		g.rows = append(append([][]byte{}, g.rows[:index]...), g.rows[index+1:]...)
 		if len(g.rows) == 0 {
 			p.groups = append(p.groups[:group], p.groups[group+1:]...)
@@ -283,11 +345,12 @@ func (m *model) update(p *modelPartition, row []byte) {
 }
 
 // add and retract are RetractableTopNFunction. Groups have counts of their own, and rows of groups without a count are in
-// hidden.
+// hidden. A group with a count whose list has expired has no rows.
 func (m *model) add(p *modelPartition, row []byte) {
+	p.stamp = m.now
 	own, found := m.own(p.groups, row)
 	if !found {
-		g := &modelGroup{}
+		g := &modelGroup{key: row}
 		if i, ok := m.own(p.hidden, row); ok {
 			g = p.hidden[i]
 			p.hidden = append(p.hidden[:i], p.hidden[i+1:]...)
@@ -297,15 +360,20 @@ func (m *model) add(p *modelPartition, row []byte) {
 	p.groups[own].count++
 	rank, carry := int64(0), row
 	var deleted []byte
-	in := false
+	reached, in, done := false, false, false
+	var kept []*modelGroup
 	for i, g := range p.groups {
-		if rank > m.end {
-			break
+		kept = append(kept, g)
+		if done || rank > m.end {
+			continue
 		}
 		switch {
 		case i <= own:
 			rank += g.count
+			reached = reached || i == own
 			in = i == own && rank <= m.end && rank >= m.start()
+		case len(g.rows) == 0: // processStateStaled
+			kept = kept[:len(kept)-1]
 		case m.withNumber():
 			for _, o := range g.rows {
 				if rank > m.end {
@@ -318,13 +386,17 @@ func (m *model) add(p *modelPartition, row []byte) {
 			}
 		case rank+g.count <= m.end:
 			rank += g.count
-		case deleted == nil:
-			deleted = g.rows[m.end-rank]
-			rank = m.end + 1
+		default:
+			if at := m.end - rank; at < int64(len(g.rows)) { // else stock fails
+				deleted = g.rows[at]
+			}
+			done = true
 		}
 	}
+	g := p.groups[own]
+	p.groups = kept
 	switch {
-	case m.withNumber():
+	case m.withNumber() && reached:
 		m.collect(changelog.Insert, carry, rank)
 	case in:
 		if deleted != nil {
@@ -332,19 +404,23 @@ func (m *model) add(p *modelPartition, row []byte) {
 		}
 		m.plain(changelog.Insert, row)
 	}
-	p.groups[own].rows = append(p.groups[own].rows, row)
+	g.rows, g.stamp = append(g.rows, row), m.now
 }
 
 func (m *model) retract(p *modelPartition, row []byte) {
+	p.stamp = m.now
 	own, found := m.own(p.groups, row)
 	removed := false
-	if m.withNumber() {
-		removed = m.retractNumbered(p, own, found, row)
-	} else {
-		removed = m.retractPlain(p, own, found, row)
-	}
 	if found {
+		if m.withNumber() {
+			removed = m.retractNumbered(p, own, row)
+		} else {
+			removed = m.retractPlain(p, own, row)
+		}
+	}
+	if own, found = m.own(p.groups, row); found {
 		g := p.groups[own]
+		g.stamp = m.now
 		g.count--
 		if !removed {
 			g.rows = without(g.rows, row)
@@ -358,6 +434,7 @@ func (m *model) retract(p *modelPartition, row []byte) {
 		}
 	} else if i, ok := m.own(p.hidden, row); ok {
 		g := p.hidden[i]
+		g.stamp = m.now
 		if g.rows = without(g.rows, row); len(g.rows) == 0 {
 			p.hidden = append(p.hidden[:i], p.hidden[i+1:]...)
 		}
@@ -374,15 +451,20 @@ func without(rows [][]byte, row []byte) [][]byte {
 	return rows
 }
 
-func (m *model) retractNumbered(p *modelPartition, own int, found bool, row []byte) bool {
+func (m *model) retractNumbered(p *modelPartition, own int, row []byte) bool {
 	rank := int64(0)
 	var previous []byte
+	var kept []*modelGroup
 	for i, g := range p.groups {
-		if rank > m.end {
-			break
-		}
-		if !(found && i == own) && previous == nil {
+		kept = append(kept, g)
+		switch {
+		case rank > m.end:
+			continue
+		case i != own && previous == nil:
 			rank += g.count
+			continue
+		case len(g.rows) == 0: // processStateStaled
+			kept = kept[:len(kept)-1]
 			continue
 		}
 		removed := false
@@ -403,20 +485,23 @@ func (m *model) retractNumbered(p *modelPartition, own int, found bool, row []by
 			g.rows = without(g.rows, row)
 		}
 	}
+	p.groups = kept
 	if rank <= m.end && previous != nil {
 		m.collect(changelog.Delete, previous, rank)
 	}
 	return previous != nil
 }
 
-func (m *model) retractPlain(p *modelPartition, own int, found bool, row []byte) bool {
-	next, removed := int64(1), false
+func (m *model) retractPlain(p *modelPartition, own int, row []byte) bool {
+	next, removed, done := int64(1), false, false
+	var kept []*modelGroup
 	for i, g := range p.groups {
-		if next > m.end {
-			break
-		}
+		kept = append(kept, g)
 		switch {
-		case found && i == own:
+		case done || next > m.end:
+		case i == own && len(g.rows) == 0, removed && next+g.count-1 >= m.end && len(g.rows) == 0:
+			kept = kept[:len(kept)-1] // processStateStaled
+		case i == own:
 			for _, o := range g.rows {
 				if next > m.end {
 					break
@@ -439,9 +524,12 @@ func (m *model) retractPlain(p *modelPartition, own int, found bool, row []byte)
 		case next+g.count-1 < m.end:
 			next += g.count
 		default:
-			m.plain(changelog.Insert, g.rows[m.end-next])
-			return true
+			if at := m.end - next; at < int64(len(g.rows)) { // else stock fails
+				m.plain(changelog.Insert, g.rows[at])
+			}
+			done = true
 		}
 	}
+	p.groups = kept
 	return removed
 }

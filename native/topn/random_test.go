@@ -57,6 +57,8 @@ func variants(rng *rand.Rand) []spec.Rank {
 					s.Partition = []int{}
 				}
 				list = append(list, s)
+				s.StateTTLMillis = 1 + rng.Int64N(60)
+				list = append(list, s)
 			}
 		}
 	}
@@ -71,7 +73,7 @@ func TestAgainstModel(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			scenario := randomScenario(t, rng, &s)
+			scenario := randomScenario(t, rng, &s, 300)
 			size, between := 1+rng.IntN(40), []string{"nothing", "restore", "rescale"}[rng.IntN(3)]
 			t.Run(fmt.Sprintf("%s/batch=%d/between=%s", name, size, between), func(t *testing.T) {
 				scenario.Play(t, native.Open, optest.Options{Seldom: 1 + rng.IntN(20)}, size, between)
@@ -80,7 +82,26 @@ func TestAgainstModel(t *testing.T) {
 	})
 }
 
-func randomScenario(t *testing.T, rng *rand.Rand, s *spec.Rank) *optest.Scenario {
+// TestLargeGroups has groups of equal sort keys that are searched through an index, with equal rows among them, and
+// retractions of rows that were never there.
+func TestLargeGroups(t *testing.T) {
+	optest.Seeds(t, 1, func(t *testing.T, rng *rand.Rand) {
+		for _, s := range variants(rng) {
+			if s.Function != spec.RetractableTopN || rng.IntN(3) > 0 {
+				continue
+			}
+			if s.OrderBy = s.OrderBy[:0]; rng.IntN(2) == 0 {
+				s.OrderBy = append(s.OrderBy, spec.SortField{Index: columnT})
+			}
+			s.Partition = []int{}
+			s.StateTTLMillis = min(s.StateTTLMillis, 1) * 100
+			scenario := randomScenario(t, rng, &s, 1500)
+			scenario.Play(t, native.Open, optest.Options{Seldom: 20}, 1+rng.IntN(40), []string{"nothing", "restore"}[rng.IntN(2)])
+		}
+	})
+}
+
+func randomScenario(t *testing.T, rng *rand.Rand, s *spec.Rank, rows int) *optest.Scenario {
 	input, err := logical.ParseFields([]byte(fields))
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +132,7 @@ func randomScenario(t *testing.T, rng *rand.Rand, s *spec.Rank) *optest.Scenario
 		}
 	}
 	m := &model{
-		s: s, partition: project(s.Partition), rowKey: project(s.PrimaryKeys), partitions: map[string]*modelPartition{},
+		s: s, ttl: s.StateTTLMillis, partition: project(s.Partition), rowKey: project(s.PrimaryKeys), partitions: map[string]*modelPartition{},
 		endOf:   func(row []byte) int64 { return int64(layout.Int32(row, columnE)) },
 		compare: func(a, b []byte) int { return compare(layout, s.OrderBy, a, b) },
 		withRank: func(row []byte, rank int64) []byte {
@@ -128,7 +149,12 @@ func randomScenario(t *testing.T, rng *rand.Rand, s *spec.Rank) *optest.Scenario
 	var there [][]byte
 	partitions, values := 1+rng.IntN(4), 1+rng.IntN(8)
 	w := binrow.NewWriter(layout)
-	for i := range 300 {
+	for i := range rows {
+		if m.ttl > 0 && rng.IntN(4) == 0 {
+			// Mostly a little; else to just before, at or behind the end of something.
+			m.now += []int64{1, rng.Int64N(6), m.ttl/2 + 1, m.ttl - 1, m.ttl, m.ttl + 1}[min(rng.IntN(20), 5)]
+			scenario.Events = append(scenario.Events, optest.Event{Line: i + 1, Kind: optest.Now, Value: m.now})
+		}
 		kind := changelog.Insert
 		var row []byte
 		if s.Function == spec.RetractableTopN && len(there) > 0 && rng.IntN(5) < 2 {

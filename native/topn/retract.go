@@ -3,171 +3,237 @@ package topn
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
+	"math"
 
 	"drey/native/changelog"
 	"drey/rowstate"
 )
 
-// retract is RetractableTopNFunction. A partition's value is the set of all its rows, and the number of its groups that are
-// skewed.
-//
-// Stock keeps per group of equal sort keys a list of rows and a count. Retracting a row that was never there, of a group
-// that is, lowers the count but finds nothing to take from the list: from then on the group is skewed, ranks go by the count
-// and rows come from the list, and with a count of 0 the group is not seen at all until another row comes. Such input breaks
-// the changelog's promises; what comes out must be stock's all the same (see skewed.go).
+// retract is RetractableTopNFunction. A partition's value is the set of all its rows, and what groups.go and peers.go need.
 type retract struct {
 	o     *Operator
-	row   []byte // the row at work as it goes out
+	row   []byte // the row at work, as it is kept
+	key   []byte // scratch for bounds of groups
+	gone  []byte // sort key of a group that expires
+	stale []element
+	peers *rowstate.RowIndex
 	idle  []rowstate.Ref
-	skews skews
 }
 
-// Offsets in a partition's value, behind the set.
+// Offsets in a partition's value.
 const (
-	skewedAt = rowstate.SetSize     // uint32, groups that are skewed
-	listedAt = rowstate.SetSize + 4 // uint32, the partition is in idle
+	ghostsAt  = rowstate.SetSize
+	hiddenAt  = 2 * rowstate.SetSize
+	listedAt  = 3 * rowstate.SetSize     // uint32, the partition is in idle
+	indexedAt = 3*rowstate.SetSize + 4   // uint32, its rows are in peers
+	valueSize = 3*rowstate.SetSize + 2*4 // in all
 )
 
-func (s *retract) valueSize() int                  { return rowstate.SetSize + 8 }
-func (s *retract) insertOnly() bool                { return false }
-func (s *retract) begin(in *changelog.Batch) error { return s.skews.reserve(s.o, in) }
+func newRetract(o *Operator) *retract {
+	s := &retract{o: o}
+	h := &o.held
+	h.order.Weigh(h.weight)
+	s.peers = rowstate.NewRowIndex(o.budget, purposePeers, func(r rowstate.Ref) []byte { return h.row(element(r)) })
+	return s
+}
 
-func (s *retract) reserve(rows int, bytes int64) error { return s.o.held.reserve(rows, bytes) }
+func (s *retract) valueSize() int               { return valueSize }
+func (s *retract) insertOnly() bool             { return false }
+func (s *retract) ownStamp() bool               { return true }
+func (s *retract) begin(*changelog.Batch) error { return nil }
+
+func mainOf(p *partition) *rowstate.OrderedSet   { return rowstate.SetIn(p.value) }
+func ghostsOf(p *partition) *rowstate.OrderedSet { return rowstate.SetIn(p.value[ghostsAt:]) }
+func hiddenOf(p *partition) *rowstate.OrderedSet { return rowstate.SetIn(p.value[hiddenAt:]) }
+
+func (s *retract) empty(p *partition) bool { return mainOf(p).Len() == 0 && hiddenOf(p).Len() == 0 }
+
+// plain tells that all groups have as many rows as their counts say.
+func plain(p *partition) bool { return ghostsOf(p).Len() == 0 && hiddenOf(p).Len() == 0 }
+
+// reserve makes room for the rows, and for what moving a row between the sets may take.
+func (s *retract) reserve(rows int, bytes int64) error {
+	if err := s.o.held.reserve(rows, bytes); err != nil || rows == 0 {
+		return err
+	}
+	return s.o.held.nodes.Reserve(int64(rows)*2*nodeReserve + 3*rowstate.InsertBytes)
+}
 
 // end deletes partitions that have no rows. With a variable range they stay: their end was said by their first row.
 func (s *retract) end() {
 	for _, ref := range s.idle {
-		value := s.o.table.Value(ref)[valueHeader:]
-		binary.LittleEndian.PutUint32(value[listedAt:], 0)
-		if rowstate.SetIn(value).Len() == 0 {
+		p := s.o.at(ref)
+		binary.LittleEndian.PutUint32(p.value[listedAt:], 0)
+		if s.empty(&p) {
 			s.o.table.Delete(ref)
 		}
 	}
 	s.idle = s.idle[:0]
 }
 
-func (s *retract) apply(p partition, kind changelog.RowKind, row []byte, source int, out *changelog.Builder) {
+func (s *retract) apply(p *partition, kind changelog.RowKind, row []byte, source int, out *changelog.Builder) {
 	o := s.o
-	set := rowstate.SetIn(p.value)
 	o.sortKey = o.sortKeys.Append(o.sortKey[:0], row)
-	skewed := binary.LittleEndian.Uint32(p.value[skewedAt:]) > 0
-	switch {
-	case kind.IsAccumulate() && skewed:
-		s.addSkewed(p, set, row, source, out)
-	case kind.IsAccumulate():
-		s.add(p, set, row, source, out)
-	default:
-		n := o.out.size(len(row))
-		if cap(s.row) < n {
-			s.row = make([]byte, 2*n)
-		}
-		s.row = s.row[:n]
-		o.out.write(s.row, row)
-		if skewed {
-			s.removeSkewed(p, set, source, out)
+	if o.clock.ttl > 0 {
+		p.setStamp(o.clock.now)
+	}
+	if kind.IsAccumulate() {
+		if plain(p) {
+			s.add(p, row, source, out)
 		} else {
-			s.remove(p, set, source, out)
+			s.addToGroups(p, row, source, out)
 		}
-		if set.Len() == 0 && o.constantEnd && binary.LittleEndian.Uint32(p.value[listedAt:]) == 0 {
-			binary.LittleEndian.PutUint32(p.value[listedAt:], 1)
-			s.idle = append(s.idle, p.ref)
+		return
+	}
+	s.row = append(s.row[:0], row...)
+	s.row[0] = 0
+	if plain(p) {
+		s.remove(p, source, out)
+	} else {
+		s.removeFromGroups(p, source, out)
+	}
+	if o.constantEnd && s.empty(p) && binary.LittleEndian.Uint32(p.value[listedAt:]) == 0 {
+		binary.LittleEndian.PutUint32(p.value[listedAt:], 1)
+		s.idle = append(s.idle, p.ref)
+	}
+}
+
+// enter makes the row at work one of the partition's, which is in no set yet.
+func (s *retract) enter(p *partition, row []byte) element {
+	o, h := s.o, &s.o.held
+	e := h.add(o.sortKey, row)
+	if o.clock.ttl > 0 {
+		if last := s.lastRow(p, o.sortKey); last != 0 {
+			h.unlink(p, last)
+		}
+		h.link(p, e, o.clock.now)
+	}
+	if indexed(p) {
+		s.index(p, e)
+	}
+	return e
+}
+
+// leave frees a row that is in no set any more.
+func (s *retract) leave(p *partition, e element) {
+	if indexed(p) {
+		s.peers.Remove(uint64(p.ref), rowstate.Ref(e))
+	}
+	if s.o.clock.ttl > 0 {
+		s.o.held.unlink(p, e)
+	}
+	s.o.held.free(e)
+}
+
+// written tells that the group at work was written, after a row left it.
+func (s *retract) written(p *partition) {
+	if s.o.clock.ttl > 0 {
+		if last := s.lastRow(p, s.o.sortKey); last != 0 {
+			s.o.renew(p, last)
 		}
 	}
 }
 
-func (s *retract) add(p partition, set *rowstate.OrderedSet, row []byte, source int, out *changelog.Builder) {
+func (s *retract) add(p *partition, row []byte, source int, out *changelog.Builder) {
 	o, h := s.o, &s.o.held
-	e := h.add(o.sortKey, row)
-	rank := h.insert(set, e)
+	e := s.enter(p, row)
+	rank := h.insert(mainOf(p), e)
+	s.watch(p, e, rank)
 	switch {
 	case rank > p.end:
 	case o.out.withNumber:
-		h.cascade(set, e, rank, p.end, source, out)
+		h.cascade(&o.out, mainOf(p), e, rank, p.end, source, out)
 	default:
-		if pushed := h.at(set, p.end+1); pushed != 0 {
+		if pushed := h.at(mainOf(p), p.end+1); pushed != 0 {
 			out.Append(changelog.Delete, h.row(pushed), source)
 		}
 		out.Append(changelog.Insert, h.row(e), source)
 	}
 }
 
-// find is the first row of the sort key at work that equals the row at work, and its rank; group tells whether there is any
-// row of that sort key.
-func (s *retract) find(set *rowstate.OrderedSet) (e element, rank int64, group bool) {
-	h := &s.o.held
-	// No key of a row is shorter than its sort key, so all rows of the group rank behind it.
-	position, _ := h.order.Rank(set, s.o.sortKey)
-	for at, other := range h.from(set, int64(position)+1) {
-		if h.compare(s.o.sortKey, other) != 0 {
-			break
-		}
-		group = true
-		if bytes.Equal(h.row(other), s.row) {
-			return other, at, true
-		}
-	}
-	return 0, 0, group
-}
-
-func (s *retract) remove(p partition, set *rowstate.OrderedSet, source int, out *changelog.Builder) {
+func (s *retract) remove(p *partition, source int, out *changelog.Builder) {
 	o, h := s.o, &s.o.held
-	e, rank, group := s.find(set)
+	position, _ := h.order.Rank(mainOf(p), o.sortKey)
+	e, rank := s.find(p, int64(position))
 	if e == 0 {
-		if group {
-			s.skews.add(o, p, o.sortKey, 1)
+		// Stock's count goes down all the same, if it has one.
+		if first := h.at(mainOf(p), int64(position)+1); first != 0 && h.compare(o.sortKey, first) == 0 {
+			s.hide(p)
+			s.written(p)
 		}
 		return
 	}
 	switch {
 	case rank > p.end:
 	case o.out.withNumber:
-		previous := h.row(e)
-		at := rank
-		for _, other := range h.from(set, rank+1) {
-			if at > p.end {
+		c := cascade{u: &o.out, out: out, source: source, end: p.end, rank: rank, carry: h.payload(e)}
+		for _, other := range h.from(mainOf(p), rank+1) {
+			if c.over() {
 				break
 			}
-			row := h.row(other)
-			o.out.emit(out, changelog.UpdateBefore, previous, at, p.end, source)
-			o.out.emit(out, changelog.UpdateAfter, row, at, p.end, source)
-			previous = row
-			at++
+			c.risen(h.row(other))
 		}
-		o.out.emit(out, changelog.Delete, previous, at, p.end, source)
+		c.last(changelog.Delete)
 	default:
 		out.Append(changelog.Delete, h.row(e), source)
-		if risen := h.at(set, p.end+1); risen != 0 {
+		if risen := h.at(mainOf(p), p.end+1); risen != 0 {
 			out.Append(changelog.Insert, h.row(risen), source)
 		}
 	}
-	h.removeAt(set, rank)
-	h.free(e)
+	h.removeAt(mainOf(p), rank)
+	s.leave(p, e)
+	s.written(p)
 }
 
-func (s *retract) encode(p partition, w *writer) {
-	w.set(rowstate.SetIn(p.value))
-	if binary.LittleEndian.Uint32(p.value[skewedAt:]) > 0 {
-		for _, g := range s.groups(p, rowstate.SetIn(p.value)) {
-			if left := int64(len(g.rows)) - g.count; left > 0 {
-				w.skew(g.sortKey, left)
-			}
+// scanAtMost is how many rows of a group are looked at one by one, for the first that equals the row at work.
+const scanAtMost = 32
+
+// find is the first row of the group at work that equals the row at work, and its rank; 0 if it is hidden. The group begins
+// at a position.
+func (s *retract) find(p *partition, position int64) (e element, rank int64) {
+	if !indexed(p) {
+		e, rank, ok := s.search(p, position, scanAtMost)
+		if !ok && !s.indexAll(p) {
+			e, rank, ok = s.search(p, position, math.MaxInt)
+		}
+		if ok {
+			return e, rank
 		}
 	}
-}
-
-func (s *retract) decodeRow(p partition, e element, _ []byte) error {
-	s.o.held.insert(rowstate.SetIn(p.value), e)
-	return nil
-}
-
-func (s *retract) decodeNumber(partition, int64) error { return errMisplaced }
-
-func (s *retract) decodeSkew(p partition, sortKey []byte, left int64) error {
-	if left <= 0 {
-		return errors.New("a skew of nothing")
+	r, _ := s.peers.First(uint64(p.ref), s.row)
+	if r == 0 {
+		return 0, 0
 	}
-	return s.skews.restore(s.o, p, sortKey, left)
+	if at, found := s.o.held.order.Rank(mainOf(p), s.o.held.key(element(r))); found {
+		return element(r), int64(at) + 1
+	}
+	return element(r), 0
 }
 
-func (s *retract) close() { s.skews.close() }
+// search looks for the row at work in its group's list; ok is false if more than so many rows would have to be looked at.
+func (s *retract) search(p *partition, position int64, most int) (e element, rank int64, ok bool) {
+	e, rank, ok = s.scan(mainOf(p), position, most)
+	if ok && e == 0 && hiddenOf(p).Len() > 0 {
+		first, _ := s.o.held.order.Rank(hiddenOf(p), s.o.sortKey)
+		e, _, ok = s.scan(hiddenOf(p), int64(first), most)
+	}
+	return e, rank, ok
+}
+
+func (s *retract) scan(set *rowstate.OrderedSet, position int64, most int) (e element, rank int64, ok bool) {
+	h := &s.o.held
+	for at, other := range h.from(set, position+1) {
+		if h.compare(s.o.sortKey, other) != 0 || h.isGhost(other) {
+			break
+		}
+		if bytes.Equal(h.row(other), s.row) {
+			return other, at, true
+		}
+		if most--; most == 0 {
+			return 0, 0, false
+		}
+	}
+	return 0, 0, true
+}
+
+func (s *retract) close() { s.peers.Close() }

@@ -1,7 +1,6 @@
 package topn
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -19,7 +18,11 @@ import (
 //	'C'  the same, but the partition goes on that began in a frame before
 //	'R'  a row of it, in order: 8 bytes number of its arrival, length and bytes of the row as it came in
 //	'N'  a number: 8 bytes
+//	'W'  when the row before was written: 8 bytes, milliseconds
 //	'S'  a skewed group: length and bytes of the sort key, 8 bytes how many rows more its list has than its count says
+//	'G'  a ghost: length and bytes of the sort key, 8 bytes how many rows less the list has
+//	'E'  when the end of the rank range was written: 8 bytes
+//	'T'  when the partition's own value was written: 8 bytes
 
 var (
 	errTwice     = errors.New("a key comes twice")
@@ -48,34 +51,71 @@ func identify(s *spec.Rank, types []logical.Type) []byte {
 	return spec.Encode(id)
 }
 
-// Snapshot sorts the partitions by key group. The state must not change before the last group is written.
+// Snapshot sorts the partitions by key group, those that have not expired. The state must not change before the last group
+// is written.
 func (o *Operator) Snapshot(groups op.KeyGroups) (op.Snapshot, error) {
 	items := writer{o: o}
-	return o.state.Take(groups, snapshot.Part{Table: o.table, Write: func(ref rowstate.Ref, w *snapshot.Writer) {
-		items.Writer, items.ref = w, ref
-		items.header('P')
-		o.strategy.encode(partition{ref: ref, value: o.table.Value(ref)[valueHeader:]}, &items)
-	}})
+	if o.clock.known {
+		o.tick(o.clock.now)
+	}
+	var failed error
+	taken, err := o.state.Take(groups, snapshot.Part{
+		Table: o.table,
+		Keep: func(ref rowstate.Ref) bool {
+			p := o.at(ref)
+			if o.clock.ttl == 0 {
+				return true
+			}
+			if err := o.age(&p); err != nil {
+				failed = err
+			}
+			return !o.strategy.empty(&p) || !o.constantEnd && !o.clock.expired(getInt64(p.header[endStampAt:]))
+		},
+		Write: func(ref rowstate.Ref, w *snapshot.Writer) {
+			items.Writer, items.p = w, o.at(ref)
+			items.header('P')
+			if o.clock.ttl > 0 {
+				if !o.constantEnd {
+					items.time('E', getInt64(items.p.header[endStampAt:]))
+				}
+				if o.strategy.ownStamp() {
+					items.time('T', items.p.stamp())
+				}
+			}
+			o.strategy.encode(&items.p, &items)
+		},
+	})
+	o.strategy.end()
+	if failed != nil {
+		return nil, failed
+	}
+	return taken, err
 }
 
 // writer writes the items of a partition.
 type writer struct {
 	*snapshot.Writer
-	o   *Operator
-	ref rowstate.Ref
-	row []byte
+	o *Operator
+	p partition
 }
 
 func (w *writer) header(item byte) {
 	w.Byte(item)
-	w.Bytes(w.o.table.Key(w.ref))
-	w.Raw(w.o.table.Value(w.ref)[:valueHeader])
+	w.Bytes(w.o.table.Key(w.p.ref))
+	w.Raw(w.p.header[:endSize])
 }
 
 // room begins a frame if the present one is full.
 func (w *writer) room() {
 	if w.Room() {
 		w.header('C')
+	}
+}
+
+func (w *writer) time(item byte, stamp int64) {
+	if stamp != unknown {
+		w.Byte(item)
+		w.Uint64(uint64(stamp))
 	}
 }
 
@@ -90,16 +130,12 @@ func (w *writer) set(set *rowstate.OrderedSet) {
 func (w *writer) element(e element) {
 	w.room()
 	h := &w.o.held
-	row := h.row(e)
-	if w.o.out.numbered {
-		n := len(row) - w.o.out.size(0)
-		w.row = append(w.row[:0], make([]byte, n)...)
-		w.o.out.extender.Strip(w.row, row)
-		row = w.row
-	}
 	w.Byte('R')
 	w.Uint64(h.arrivalOf(e))
-	w.Bytes(row)
+	w.Bytes(h.row(e))
+	if h.lives {
+		w.time('W', h.stampOf(e))
+	}
 }
 
 func (w *writer) count(n int64) {
@@ -107,14 +143,15 @@ func (w *writer) count(n int64) {
 	w.Uint64(uint64(n))
 }
 
-func (w *writer) skew(sortKey []byte, left int64) {
+func (w *writer) group(item byte, sortKey []byte, n int64) {
 	w.room()
-	w.Byte('S')
+	w.Byte(item)
 	w.Bytes(sortKey)
-	w.Uint64(uint64(left))
+	w.Uint64(uint64(n))
 }
 
-// Restore adds the partitions of a key group. On an error the state may have some of them already: the operator is of no use.
+// Restore adds the partitions of a key group. On an error the state may have some of them already: the operator is of no
+// use.
 func (o *Operator) Restore(group int, r io.Reader) error {
 	return o.state.Restore(group, r, func(r *snapshot.Reader) error {
 		items := reader{Reader: r, o: o}
@@ -128,6 +165,7 @@ type reader struct {
 	o     *Operator
 	p     partition
 	begun bool
+	last  element // the row that was the item before
 }
 
 func (r *reader) item() error {
@@ -135,6 +173,8 @@ func (r *reader) item() error {
 	if err != nil {
 		return err
 	}
+	last := r.last
+	r.last = 0
 	switch item {
 	case 'P', 'C':
 		return r.partition(item == 'C')
@@ -158,17 +198,23 @@ func (r *reader) item() error {
 		if err != nil {
 			return err
 		}
-		return r.o.strategy.decodeNumber(r.p, int64(n))
-	case 'S':
+		return r.o.strategy.decodeNumber(&r.p, int64(n))
+	case 'S', 'G':
 		sortKey, err := r.Bytes("sort key")
 		if err != nil {
 			return err
 		}
-		left, err := r.Uint64("skew")
+		n, err := r.Uint64("number of rows")
 		if err != nil {
 			return err
 		}
-		return r.o.strategy.decodeSkew(r.p, sortKey, int64(left))
+		return r.o.strategy.decodeGroup(&r.p, item, sortKey, int64(n))
+	case 'E', 'T', 'W':
+		stamp, err := r.Uint64("time")
+		if err != nil {
+			return err
+		}
+		return r.stamp(item, int64(stamp), last)
 	}
 	return fmt.Errorf("item %q is not known", item)
 }
@@ -192,9 +238,35 @@ func (r *reader) partition(goesOn bool) error {
 	if o.fresh[0] == goesOn {
 		return errTwice
 	}
-	value := o.table.Value(o.refs[0])
-	binary.LittleEndian.PutUint64(value, end)
-	r.p, r.begun = partition{ref: o.refs[0], value: value[valueHeader:]}, true
+	r.p, r.begun = o.at(o.refs[0]), true
+	putInt64(r.p.header, int64(end))
+	r.p.end = int64(end)
+	if o.clock.ttl > 0 && !goesOn {
+		o.restored = append(o.restored, r.p.ref)
+		putInt64(r.p.header[endStampAt:], unknown)
+		r.p.setStamp(unknown)
+	}
+	return nil
+}
+
+func (r *reader) stamp(item byte, stamp int64, last element) error {
+	if stamp == unknown {
+		return errors.New("a time that is none")
+	}
+	if r.o.clock.ttl == 0 {
+		return nil // nothing expires any more
+	}
+	switch item {
+	case 'E':
+		putInt64(r.p.header[endStampAt:], stamp)
+	case 'T':
+		r.p.setStamp(stamp)
+	default:
+		if last == 0 {
+			return errors.New("a time that belongs to no row")
+		}
+		r.o.held.setStampOf(last, stamp)
+	}
 	return nil
 }
 
@@ -218,8 +290,9 @@ func (r *reader) row(arrival uint64, row []byte) error {
 	o.sortKey = o.sortKeys.Append(o.sortKey[:0], row)
 	e := o.held.put(o.sortKey, arrival, row)
 	o.held.arrival = max(o.held.arrival, arrival)
-	if len(r.p.value) >= rowstate.SetSize && o.held.order.Find(rowstate.SetIn(r.p.value), o.held.key(e)) != 0 {
+	if len(r.p.value) >= rowstate.SetSize+edgeBytes && o.held.order.Find(rowstate.SetIn(r.p.value), o.held.key(e)) != 0 {
 		return errTwice
 	}
-	return o.strategy.decodeRow(r.p, e, row)
+	r.last = e
+	return o.strategy.decodeRow(&r.p, e, row)
 }

@@ -1,9 +1,6 @@
 package topn
 
 import (
-	"encoding/binary"
-	"math"
-
 	"drey/native/binrow"
 	"drey/native/changelog"
 	"drey/native/logical"
@@ -26,7 +23,12 @@ type Operator struct {
 	strategy  strategy
 	held      held
 	out       output
-	sortKey   []byte // of the row at work
+	header    int       // how much of a partition's value is not the strategy's
+	p         partition // of the row at work
+	sortKey   []byte    // of the row at work
+
+	clock    clock
+	restored []rowstate.Ref // partitions whose lists are still to be made
 
 	constantEnd bool
 	end         int64 // of the rank range, if it is constant
@@ -47,27 +49,31 @@ type strategy interface {
 	insertOnly() bool
 	// reserve makes room for rows of as many bytes, so that apply can't fail.
 	reserve(rows int, bytes int64) error
-	apply(p partition, kind changelog.RowKind, row []byte, source int, out *changelog.Builder)
+	apply(p *partition, kind changelog.RowKind, row []byte, source int, out *changelog.Builder)
 	// begin comes before the rows of a batch, end behind them.
 	begin(in *changelog.Batch) error
 	end()
+	// age frees what has expired of a partition, ownStamp tells whether a partition's value has a stamp of its own, empty
+	// whether there is nothing left, and carriers visits the rows that carry a stamp.
+	age(p *partition) error
+	ownStamp() bool
+	empty(p *partition) bool
+	carriers(p *partition, visit func(element))
 	// encode writes what a snapshot has to keep of a partition; the others put it back, item by item, in the same order.
-	encode(p partition, w *writer)
-	decodeRow(p partition, e element, row []byte) error
-	decodeNumber(p partition, n int64) error
-	decodeSkew(p partition, sortKey []byte, left int64) error
+	encode(p *partition, w *writer)
+	decodeRow(p *partition, e element, row []byte) error
+	decodeNumber(p *partition, n int64) error
+	decodeGroup(p *partition, item byte, sortKey []byte, n int64) error
 	close()
 }
 
 // partition is a partition's entry in the table.
 type partition struct {
-	ref   rowstate.Ref
-	value []byte // what belongs to the strategy
-	end   int64  // of its rank range
+	ref    rowstate.Ref
+	header []byte // see life.go
+	value  []byte // what belongs to the strategy
+	end    int64  // of its rank range
 }
-
-// valueHeader is the part of a value that holds the end of the rank range.
-const valueHeader = 8
 
 // Without an end of its own, a partition of a variable range accepts rows that are not better than its worst while it
 // has fewer than this (AbstractTopNFunction.DEFAULT_TOPN_SIZE), whatever its range.
@@ -83,9 +89,6 @@ const (
 
 // New makes the operator. The specification has been validated against the input.
 func New(s *spec.Rank, input logical.Row, groups op.KeyGroups, budget *rowstate.Budget) (*Operator, error) {
-	if s.StateTTLMillis > 0 {
-		return nil, op.Unsupportedf("rank: stateTtlMillis: state that expires")
-	}
 	types := input.Types()
 	layout, err := binrow.NewLayout(types)
 	if err != nil {
@@ -108,8 +111,11 @@ func New(s *spec.Rank, input logical.Row, groups op.KeyGroups, budget *rowstate.
 	o := &Operator{
 		layout: layout, projector: projector, sortKeys: sortKeys, spec: s, budget: budget,
 		state: snapshot.State{Operator: s.Name, Identity: identify(s, types), Groups: groups},
+		clock: clock{ttl: s.StateTTLMillis}, header: endSize, out: newOutput(s),
 	}
-	o.out = newOutput(s, layout)
+	if o.clock.ttl > 0 {
+		o.header = ttlHeader
+	}
 	if g := s.RankRange; g.Type == "Constant" {
 		o.constantEnd, o.end = true, *g.End
 	} else {
@@ -119,7 +125,7 @@ func New(s *spec.Rank, input logical.Row, groups op.KeyGroups, budget *rowstate.
 		return nil, err
 	}
 	o.table = rowstate.NewTable(budget, rowstate.TableOptions{
-		KeyWidth: projector.Width(), ValueSize: valueHeader + o.strategy.valueSize(), Purpose: purposeKeys,
+		KeyWidth: projector.Width(), ValueSize: o.header + o.strategy.valueSize(), Purpose: purposeKeys,
 	})
 	return o, nil
 }
@@ -136,7 +142,7 @@ func newStrategy(o *Operator, types []logical.Type) (strategy, error) {
 		return &appendOnly{o: o}, nil
 	case spec.RetractableTopN:
 		o.held = newHeld(o, 0)
-		return &retract{o: o}, nil
+		return newRetract(o), nil
 	case spec.UpdatableTopN:
 		rowKeys, err := binrow.NewProjector(types, o.spec.PrimaryKeys)
 		if err != nil {
@@ -160,18 +166,34 @@ func (o *Operator) Push(input int, in *changelog.Batch, out *changelog.Builder) 
 		return op.Corruptf("rank: %w", err)
 	}
 	o.state.Begun = true
+	o.tick(in.Now)
 	if err := o.reserve(in.Len(), int64(len(o.keys.Data)), int64(len(in.Data))); err != nil {
 		return err
+	}
+	ttl := o.clock.ttl > 0
+	if ttl {
+		if err := o.ageBatch(); err != nil {
+			return err
+		}
 	}
 	if err := o.strategy.begin(in); err != nil {
 		return err
 	}
 	o.find()
+	p, made := &o.p, 0
 	for i, ref := range o.refs {
 		row := in.Row(i)
-		o.strategy.apply(o.partition(ref, o.fresh[i], row), in.Kinds[i], row, i, out)
+		o.open(p, ref, o.fresh[i], row)
+		o.strategy.apply(p, in.Kinds[i], row, i, out)
+		if ttl {
+			o.schedule(p)
+			if o.fresh[i] {
+				made++
+			}
+		}
 	}
 	o.strategy.end()
+	o.sweep(sweepAtLeast + 2*made + in.Len()/2)
 	return nil
 }
 
@@ -186,7 +208,7 @@ func (o *Operator) check(in *changelog.Batch) error {
 			return op.Corruptf("rank: row %d has row kind %d", i, kind)
 		}
 	}
-	// Rows are taken apart: the rank column moves their variable part, the order reads the fields of the sort key.
+	// The order reads the fields of the sort key.
 	for i := range in.Len() {
 		if err := o.layout.Check(in.Row(i)); err != nil {
 			return op.Corruptf("rank: row %d: %w", i, err)
@@ -204,39 +226,50 @@ func (o *Operator) reserve(rows int, keyBytes, rowBytes int64) error {
 
 // find finds or makes the partitions of the keys.
 func (o *Operator) find() {
+	o.prepare()
+	o.table.FindOrInsert(&o.keys, o.hashes, o.refs, o.fresh)
+}
+
+func (o *Operator) prepare() {
 	n := o.keys.Len()
 	if cap(o.refs) < n {
 		o.hashes, o.refs, o.fresh = make([]uint64, n), make([]rowstate.Ref, n), make([]bool, n)
 	}
 	o.hashes, o.refs, o.fresh = o.hashes[:n], o.refs[:n], o.fresh[:n]
 	o.table.Hash(&o.keys, o.hashes)
-	o.table.FindOrInsert(&o.keys, o.hashes, o.refs, o.fresh)
 }
 
-// partition is the entry at ref. The end of a variable range is what the partition's first row says; other rows that say
-// something else are counted (AbstractSyncStateTopNFunction.initRankEnd).
-func (o *Operator) partition(ref rowstate.Ref, fresh bool, row []byte) partition {
+// at is the entry at ref, for other purposes than a row.
+func (o *Operator) at(ref rowstate.Ref) partition {
 	value := o.table.Value(ref)
-	p := partition{ref: ref, value: value[valueHeader:], end: o.end}
+	return partition{ref: ref, header: value[:o.header], value: value[o.header:], end: getInt64(value)}
+}
+
+// open makes p the entry at ref, for a row. The end of a variable range is what the partition's first row says, for as long
+// as that lives; other rows that say something else are counted (AbstractSyncStateTopNFunction.initRankEnd).
+func (o *Operator) open(p *partition, ref rowstate.Ref, fresh bool, row []byte) {
+	value := o.table.Value(ref)
+	*p = partition{ref: ref, header: value[:o.header], value: value[o.header:], end: o.end}
 	if o.constantEnd {
-		return p
+		return
 	}
 	// A null reads as what its slot has, 0.
-	end := int64(binary.LittleEndian.Uint64(row[o.endAt:]))
+	end := getInt64(row[o.endAt:])
 	switch o.endType {
 	case logical.Integer:
 		end = int64(int32(end))
 	case logical.SmallInt:
 		end = int64(int16(end))
 	}
-	if fresh {
-		binary.LittleEndian.PutUint64(value, uint64(end))
+	if fresh || o.clock.ttl > 0 && o.clock.expired(getInt64(value[endStampAt:])) {
+		putInt64(value, end)
+		if o.clock.ttl > 0 {
+			putInt64(value[endStampAt:], o.clock.now)
+		}
 	}
-	p.end = int64(binary.LittleEndian.Uint64(value))
-	if p.end != end {
+	if p.end = getInt64(value); p.end != end {
 		o.invalidTopN++
 	}
-	return p
 }
 
 // topN is how many rows a partition takes without comparing.
@@ -250,8 +283,12 @@ func (o *Operator) topN() int64 {
 // Watermark does nothing: ranks don't depend on event time.
 func (o *Operator) Watermark(int64, *changelog.Builder) error { return nil }
 
-// ProcessingTime does nothing.
-func (o *Operator) ProcessingTime(int64, *changelog.Builder) error { return nil }
+// ProcessingTime sets the clock that TTL goes by, until the next batch brings its own, and frees some of what has expired.
+func (o *Operator) ProcessingTime(ts int64, _ *changelog.Builder) error {
+	o.tick(ts)
+	o.sweep(sweepIdle)
+	return nil
+}
 
 // Flush does nothing: rows are never held back.
 func (o *Operator) Flush(*changelog.Builder) error { return nil }
@@ -271,64 +308,4 @@ func (o *Operator) Close() {
 	o.table.Close()
 	o.strategy.close()
 	o.held.close()
-}
-
-// output emits rows, within the rank range.
-type output struct {
-	numbered     bool // the rank is a column
-	withNumber   bool // the rank matters
-	updateBefore bool
-	start        int64
-	extender     *binrow.Extender
-	rankAt       int // slot of the rank column
-}
-
-func newOutput(s *spec.Rank, layout *binrow.Layout) output {
-	u := output{numbered: s.OutputRowNumber, updateBefore: s.GenerateUpdateBefore, start: math.MinInt64}
-	if s.RankRange.Type == "Constant" {
-		u.start = *s.RankRange.Start
-	}
-	u.withNumber = u.numbered || u.start > 1
-	if u.numbered {
-		u.extender = binrow.NewExtender(layout)
-		u.rankAt = u.extender.Slot()
-	}
-	return u
-}
-
-// size is the length of a row as it goes out.
-func (u *output) size(n int) int {
-	if u.numbered {
-		return u.extender.Size(n)
-	}
-	return n
-}
-
-// write writes a row as it goes out, which has any rank and the kind +I.
-func (u *output) write(dst, row []byte) {
-	if u.numbered {
-		u.extender.Extend(dst, row)
-	} else {
-		copy(dst, row)
-	}
-	dst[0] = 0
-}
-
-// emit emits a row, in the form it goes out, at a rank.
-func (u *output) emit(out *changelog.Builder, kind changelog.RowKind, row []byte, rank, end int64, source int) {
-	if rank < u.start || rank > end || kind == changelog.UpdateBefore && !u.updateBefore {
-		return
-	}
-	if u.numbered {
-		out.AppendInt64(kind, row, source, u.rankAt, rank)
-	} else {
-		out.Append(kind, row, source)
-	}
-}
-
-// plain emits a row without regard to ranks.
-func (u *output) plain(out *changelog.Builder, kind changelog.RowKind, row []byte, source int) {
-	if kind != changelog.UpdateBefore || u.updateBefore {
-		out.Append(kind, row, source)
-	}
 }

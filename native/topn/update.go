@@ -1,7 +1,6 @@
 package topn
 
 import (
-	"bytes"
 	"encoding/binary"
 
 	"drey/native/binrow"
@@ -14,6 +13,9 @@ import (
 //
 // Which rows are held, beyond the rank range too, is visible in what becomes of their updates. So rows are dropped as
 // stock drops them: with number, whole groups of equal sort keys behind the group that reaches the end of the range.
+//
+// Stock writes with a row its place in its group, and writes it again when one before it goes to another group: then its
+// life begins anew.
 type update struct {
 	o       *Operator
 	rowKeys *binrow.Projector
@@ -42,6 +44,7 @@ func newUpdate(o *Operator, rowKeys *binrow.Projector) *update {
 
 func (s *update) valueSize() int   { return rowstate.SetSize + edgeBytes }
 func (s *update) insertOnly() bool { return false }
+func (s *update) ownStamp() bool   { return false }
 
 func (s *update) reserve(rows int, bytes int64) error { return s.o.held.reserve(rows, bytes) }
 
@@ -86,14 +89,14 @@ func (s *update) own(owner rowstate.Ref, e element) {
 	value := s.table.Value(owner)
 	binary.LittleEndian.PutUint32(value, e)
 	if e != 0 {
-		binary.LittleEndian.PutUint64(s.o.held.trailerOf(e), uint64(owner))
+		binary.LittleEndian.PutUint64(s.o.held.ownerOf(e), uint64(owner))
 	} else if binary.LittleEndian.Uint32(value[4:]) == 0 {
 		binary.LittleEndian.PutUint32(value[4:], 1)
 		s.idle = append(s.idle, owner)
 	}
 }
 
-func (s *update) apply(p partition, _ changelog.RowKind, row []byte, source int, out *changelog.Builder) {
+func (s *update) apply(p *partition, _ changelog.RowKind, row []byte, source int, out *changelog.Builder) {
 	o, h := s.o, &s.o.held
 	set, edge := rowstate.SetIn(p.value), p.value[rowstate.SetSize:]
 	o.sortKey = o.sortKeys.Append(o.sortKey[:0], row)
@@ -103,7 +106,7 @@ func (s *update) apply(p partition, _ changelog.RowKind, row []byte, source int,
 	case old != 0 && o.out.withNumber:
 		s.changeNumbered(p, set, owner, old, row, source, out)
 	case old != 0:
-		s.change(set, owner, old, row, source, out)
+		s.change(p, set, owner, old, row, source, out)
 	case !h.accepts(set, edge, o.sortKey, o.topN()):
 		s.own(owner, 0)
 		return
@@ -114,14 +117,15 @@ func (s *update) apply(p partition, _ changelog.RowKind, row []byte, source int,
 }
 
 // insert adds a row whose key is not held.
-func (s *update) insert(p partition, set *rowstate.OrderedSet, owner rowstate.Ref, row []byte, source int, out *changelog.Builder) {
+func (s *update) insert(p *partition, set *rowstate.OrderedSet, owner rowstate.Ref, row []byte, source int, out *changelog.Builder) {
 	o, h := s.o, &s.o.held
 	e := h.add(o.sortKey, row)
 	s.own(owner, e)
+	o.renew(p, e)
 	rank := h.insert(set, e)
 	if o.out.withNumber {
-		h.cascade(set, e, rank, p.end, source, out)
-		s.prune(set, p.end+1)
+		h.cascade(&o.out, set, e, rank, p.end, source, out)
+		s.prune(p, set)
 		return
 	}
 	if int64(set.Len()) <= p.end {
@@ -132,121 +136,144 @@ func (s *update) insert(p partition, set *rowstate.OrderedSet, owner rowstate.Re
 	evicted := h.removeAt(set, int64(set.Len()))
 	out.Append(changelog.Delete, h.row(evicted), source)
 	out.Append(changelog.Insert, h.row(e), source)
-	s.drop(evicted)
+	s.drop(p, evicted)
 }
 
 // drop frees a row that is in no set any more.
-func (s *update) drop(e element) {
-	s.own(rowstate.Ref(binary.LittleEndian.Uint64(s.o.held.trailerOf(e))), 0)
-	s.o.held.free(e)
+func (s *update) drop(p *partition, e element) {
+	h := &s.o.held
+	s.own(rowstate.Ref(binary.LittleEndian.Uint64(h.ownerOf(e))), 0)
+	if s.o.clock.ttl > 0 {
+		h.unlink(p, e)
+	}
+	h.free(e)
 }
 
-// prune drops the rows of the groups behind that of a rank: those that stock's walk through the groups does not reach, which
-// goes on as long as the groups before have no more rows than the rank range. The row just added may be one of them.
-func (s *update) prune(set *rowstate.OrderedSet, rank int64) {
-	h := &s.o.held
-	var reached element // none if the range ends before the first rank
-	if rank > 0 {
-		if reached = h.at(set, rank); reached == 0 {
-			return
-		}
-	}
-	for int64(set.Len()) > max(rank, 0) {
-		last := h.at(set, int64(set.Len()))
-		if reached != 0 && bytes.Equal(h.sortKey(last), h.sortKey(reached)) {
-			return
-		}
-		s.drop(h.removeAt(set, int64(set.Len())))
-	}
+func (s *update) prune(p *partition, set *rowstate.OrderedSet) {
+	s.o.held.dropGroups(set, p.end+1, func(last element) { s.drop(p, last) })
 }
 
 // replace puts a row in the place of a held one, with another arrival number if it goes to the end of its group, and gives
 // its rank. The old row is in no set any more, and the caller's to free.
-func (s *update) replace(set *rowstate.OrderedSet, owner rowstate.Ref, old element, row []byte, moves bool) (element, int64) {
-	h := &s.o.held
-	h.order.Delete(set, h.key(old))
+func (s *update) replace(p *partition, set *rowstate.OrderedSet, owner rowstate.Ref, old element, row []byte, moves bool) (element, int64) {
+	o, h := s.o, &s.o.held
+	position, _ := h.order.Delete(set, h.key(old))
+	if o.clock.ttl > 0 {
+		h.unlink(p, old)
+		for _, other := range h.from(set, int64(position)+1) {
+			if !moves || !h.sameGroup(other, old) {
+				break
+			}
+			o.renew(p, other)
+		}
+	}
 	var e element
 	if moves {
-		e = h.add(s.o.sortKey, row)
+		e = h.add(o.sortKey, row)
 	} else {
-		e = h.put(s.o.sortKey, h.arrivalOf(old), row)
+		e = h.put(o.sortKey, h.arrivalOf(old), row)
 	}
 	s.own(owner, e)
+	o.renew(p, e)
 	return e, h.insert(set, e)
 }
 
 // change replaces a held row, without number.
-func (s *update) change(set *rowstate.OrderedSet, owner rowstate.Ref, old element, row []byte, source int, out *changelog.Builder) {
+func (s *update) change(p *partition, set *rowstate.OrderedSet, owner rowstate.Ref, old element, row []byte, source int, out *changelog.Builder) {
 	h := &s.o.held
-	e, _ := s.replace(set, owner, old, row, h.compare(s.o.sortKey, old) != 0)
+	e, _ := s.replace(p, set, owner, old, row, h.compare(s.o.sortKey, old) != 0)
 	s.o.out.plain(out, changelog.UpdateBefore, h.row(old), source)
 	s.o.out.plain(out, changelog.UpdateAfter, h.row(e), source)
 	h.free(old)
 }
 
 // changeNumbered replaces a held row, with number.
-func (s *update) changeNumbered(p partition, set *rowstate.OrderedSet, owner rowstate.Ref, old element, row []byte, source int, out *changelog.Builder) {
+func (s *update) changeNumbered(p *partition, set *rowstate.OrderedSet, owner rowstate.Ref, old element, row []byte, source int, out *changelog.Builder) {
 	o, h := s.o, &s.o.held
 	compared := h.compare(o.sortKey, old)
 	oldRank := h.rankOf(set, old)
-	e, rank := s.replace(set, owner, old, row, compared != 0)
-	oldRow := h.row(old)
+	e, rank := s.replace(p, set, owner, old, row, compared != 0)
+	gone, added := h.payload(old), h.payload(e)
+	emit := func(kind changelog.RowKind, row *changelog.Payload, rank int64) {
+		o.out.emit(out, kind, row, rank, p.end, source)
+	}
 	switch {
 	case compared == 0:
-		o.out.emit(out, changelog.UpdateBefore, oldRow, rank, p.end, source)
-		o.out.emit(out, changelog.UpdateAfter, h.row(e), rank, p.end, source)
+		emit(changelog.UpdateBefore, &gone, rank)
+		emit(changelog.UpdateAfter, &added, rank)
 	case compared < 0:
-		s.rise(p, set, e, oldRow, rank, oldRank, source, out)
+		s.rise(p, set, e, &gone, rank, oldRank, source, out)
 	default:
 		// Upstream promised that this doesn't happen; its state may have expired.
-		o.out.emit(out, changelog.UpdateBefore, oldRow, oldRank, p.end, source)
+		emit(changelog.UpdateBefore, &gone, oldRank)
 		for at, other := range h.from(set, oldRank) {
 			if at == rank {
 				break
 			}
-			o.out.emit(out, changelog.UpdateBefore, h.row(other), at+1, p.end, source)
-			o.out.emit(out, changelog.UpdateAfter, h.row(other), at, p.end, source)
+			moved := h.payload(other)
+			emit(changelog.UpdateBefore, &moved, at+1)
+			emit(changelog.UpdateAfter, &moved, at)
 		}
-		o.out.emit(out, changelog.UpdateAfter, h.row(e), rank, p.end, source)
+		emit(changelog.UpdateAfter, &added, rank)
 	}
 	h.free(old)
 }
 
 // rise tells that a row went from a rank to a better one. The old row's -U comes right behind that of the first row which
 // it pushes down.
-func (s *update) rise(p partition, set *rowstate.OrderedSet, e element, oldRow []byte, rank, oldRank int64, source int, out *changelog.Builder) {
+func (s *update) rise(p *partition, set *rowstate.OrderedSet, e element, gone *changelog.Payload, rank, oldRank int64, source int, out *changelog.Builder) {
 	o, h := s.o, &s.o.held
-	carry, retracted := h.row(e), false
+	retracted := false
+	retract := func() {
+		if !retracted {
+			o.out.emit(out, changelog.UpdateBefore, gone, oldRank, p.end, source)
+			retracted = true
+		}
+	}
+	carry := h.payload(e)
 	for _, other := range h.from(set, rank+1) {
 		if rank >= oldRank || rank > p.end {
 			break
 		}
-		row := h.row(other)
-		o.out.emit(out, changelog.UpdateBefore, row, rank, p.end, source)
-		if !retracted {
-			o.out.emit(out, changelog.UpdateBefore, oldRow, oldRank, p.end, source)
-			retracted = true
-		}
-		o.out.emit(out, changelog.UpdateAfter, carry, rank, p.end, source)
-		carry = row
+		next := h.payload(other)
+		o.out.emit(out, changelog.UpdateBefore, &next, rank, p.end, source)
+		retract()
+		o.out.emit(out, changelog.UpdateAfter, &carry, rank, p.end, source)
+		carry = next
 		rank++
 	}
 	if rank > p.end {
-		s.prune(set, p.end+1)
+		s.prune(p, set)
 		return
 	}
-	if !retracted {
-		o.out.emit(out, changelog.UpdateBefore, oldRow, oldRank, p.end, source)
-	}
-	o.out.emit(out, changelog.UpdateAfter, carry, rank, p.end, source)
+	retract()
+	o.out.emit(out, changelog.UpdateAfter, &carry, rank, p.end, source)
 }
 
-func (s *update) encode(p partition, w *writer) { w.set(rowstate.SetIn(p.value)) }
+func (s *update) empty(p *partition) bool { return rowstate.SetIn(p.value).Len() == 0 }
 
-func (s *update) decodeNumber(partition, int64) error       { return errMisplaced }
-func (s *update) decodeSkew(partition, []byte, int64) error { return errMisplaced }
+func (s *update) age(p *partition) error {
+	h := &s.o.held
+	for e := p.front(); e != 0 && s.o.clock.expired(h.stampOf(e)); e = p.front() {
+		h.remove(rowstate.SetIn(p.value), e)
+		s.drop(p, e)
+		clear(p.value[rowstate.SetSize:])
+	}
+	return nil
+}
 
-func (s *update) decodeRow(p partition, e element, row []byte) error {
+func (s *update) encode(p *partition, w *writer) { w.set(rowstate.SetIn(p.value)) }
+
+func (s *update) decodeNumber(*partition, int64) error              { return errMisplaced }
+func (s *update) decodeGroup(*partition, byte, []byte, int64) error { return errMisplaced }
+
+func (s *update) carriers(p *partition, visit func(element)) {
+	for _, e := range s.o.held.from(rowstate.SetIn(p.value), 1) {
+		visit(e)
+	}
+}
+
+func (s *update) decodeRow(p *partition, e element, row []byte) error {
 	s.keys.Reset(s.rowKeys.Width())
 	s.rowKeys.Append(row, &s.keys)
 	partition := s.o.table.Key(p.ref)

@@ -102,9 +102,6 @@ final class RankTranslator implements Translator {
             return Translation.Fallback.ASYNC_STATE;
         }
         long ttl = json.stateTtlMillis(1, node.config()).get(0);
-        if (ttl > 0) {
-            return new Translation.Fallback("state expires after " + ttl + " ms");
-        }
         return new Translation.Native(
                 new RankSpec(
                         function,

@@ -95,7 +95,9 @@ record OperatorTraits(
                             false,
                             true,
                             -1,
-                            ONE_ROW,
+                            json.path("outputRowNumber").asBoolean()
+                                    ? inputs.get(0).getFieldCount()
+                                    : ONE_ROW,
                             false);
             // The row of the key and the row of the values, or of the accumulators.
             case "groupAggregate",

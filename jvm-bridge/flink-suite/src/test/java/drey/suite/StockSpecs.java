@@ -2,6 +2,7 @@ package drey.suite;
 
 import drey.suite.HarnessSwap.Fields;
 
+import org.apache.flink.api.common.state.StateTtlConfig;
 import org.apache.flink.streaming.api.operators.AbstractUdfStreamOperator;
 import org.apache.flink.streaming.api.operators.KeyedProcessOperator;
 import org.apache.flink.streaming.api.operators.StreamOperator;
@@ -170,9 +171,10 @@ final class StockSpecs {
             spec.append(",\"rankRange\":{\"endIndex\":").append(end);
             spec.append(",\"type\":\"Variable\"}");
         }
-        // All of Flink's tests have state retention on, few let it run out. The native Top-N has
-        // none yet.
-        spec.append(",\"stateTtlMillis\":0,\"version\":1}");
+        StateTtlConfig ttl = (StateTtlConfig) Fields.get(function, "ttlConfig");
+        spec.append(",\"stateTtlMillis\":")
+                .append(ttl.isEnabled() ? ttl.getTimeToLive().toMillis() : 0);
+        spec.append(",\"version\":1}");
         return Optional.of(spec.toString());
     }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"drey/native/expr"
 	"drey/native/logical"
@@ -479,8 +480,11 @@ func BenchmarkEvaluate(b *testing.B) {
 		left, right = append(left, l), append(right, r)
 	}
 	matches := make([]bool, n)
+	var times []time.Duration
 	for b.Loop() {
+		start := time.Now()
 		p.Evaluate(left, right, matches)
+		times = append(times, time.Since(start))
 	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/pair")
+	optest.ReportTimes(b, times, n)
 }

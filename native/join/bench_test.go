@@ -149,6 +149,36 @@ func BenchmarkPush(b *testing.B) {
 			})
 		}
 	}
+	// Bids of hot auctions alone, hundreds of each, whose equal is looked for through the index.
+	b.Run("chains=200/bids=2000000", func(b *testing.B) {
+		n := newNexmark(b, bidJoin(spec.InnerJoin, false, nil), 10_000, op.Host{})
+		defer n.f.Close()
+		push := func() {
+			if err := n.f.Op.Push(0, n.bids, n.f.Out); err != nil {
+				b.Fatal(err)
+			}
+			drop(n.f)
+		}
+		n.next = 10_000
+		for range 2_000_000 / 1024 {
+			n.round()
+			n.next = 10_000
+			push()
+		}
+		b.ResetTimer()
+		var times []time.Duration
+		for b.Loop() {
+			b.StopTimer()
+			n.round()
+			n.next = 10_000
+			b.StartTimer()
+			start := time.Now()
+			push()
+			times = append(times, time.Since(start))
+		}
+		optest.ReportTimes(b, times, len(n.bids.Kinds))
+		b.ReportMetric(float64(n.f.Stat("state.bytes"))/float64(n.f.Stat("state.leftRows")), "state-B/row")
+	})
 	// One row against a million.
 	b.Run("fanout=1M", func(b *testing.B) {
 		n := newNexmark(b, bidJoin(spec.InnerJoin, true, nil), 1, op.Host{})

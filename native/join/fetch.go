@@ -33,27 +33,33 @@ func (w *work) fetch() {
 		}
 		v := table.Value(ref)
 		for _, s := range w.o.sides {
-			if r := handleRef(v[handleSize*s.number:]); r != 0 && (s == w.other || s.shape != oneRow) {
+			if r := handleRef(v[handleSize*s.number:]); r != 0 {
 				sum += s.arena.Bytes(r, 8)[0]
 			}
 		}
 	}
-	for _, ref := range w.refs[from:to] {
+	x := w.o.index
+	x.begin()
+	for i, ref := range w.refs[from:to] {
 		if ref == 0 {
 			continue
 		}
 		v := table.Value(ref)
 		for _, s := range w.o.sides {
 			handle := v[handleSize*s.number:]
-			switch r := handleRef(handle); {
-			case r == 0 || s == w.own && s.shape == oneRow:
-			case handleLen(handle) == 1:
+			switch r, n := handleRef(handle), handleLen(handle); {
+			case r == 0:
+			case n == 1:
 				sum += s.touch(s.row(r))
+			case s == w.own && n > mostNode:
+				x.want(s, ref, w.hashes[from+i])
+				sum += s.arena.Bytes(s.node(r).last(), 8)[0]
 			default:
 				sum += s.touch(s.node(r))
 			}
 		}
 	}
+	x.fetch()
 	for pass := range 2 {
 		for _, ref := range w.refs[from:to] {
 			if ref != 0 {

@@ -12,6 +12,11 @@ type index struct {
 	ref   [1]rowstate.Ref
 	fresh [1]bool
 	room  int // insertions for which room was made
+
+	// What fetch looks up.
+	wanted rowstate.Rows
+	hashes [fetchAtOnce]uint64
+	found  [fetchAtOnce]rowstate.Ref
 }
 
 const (
@@ -33,10 +38,25 @@ func (x *index) look(s *side, entry rowstate.Ref, hash uint64) rowstate.Ref {
 
 func (x *index) key(s *side, entry rowstate.Ref, hash uint64) {
 	x.keys.Reset(indexKey)
-	key := x.keys.Extend(indexKey)
+	writeIndexKey(x.keys.Extend(indexKey), s, entry, hash)
+	x.table.Hash(&x.keys, x.hash[:])
+}
+
+func writeIndexKey(key []byte, s *side, entry rowstate.Ref, hash uint64) {
 	putUint64(key, uint64(entry)|uint64(s.number)<<32)
 	putUint64(key[8:], hash)
-	x.table.Hash(&x.keys, x.hash[:])
+}
+
+// begin, want and fetch look up many records at once, only to have the lookups that follow find them in the cache.
+func (x *index) begin() { x.wanted.Reset(indexKey) }
+
+func (x *index) want(s *side, entry rowstate.Ref, hash uint64) {
+	writeIndexKey(x.wanted.Extend(indexKey), s, entry, hash)
+}
+
+func (x *index) fetch() {
+	x.table.Hash(&x.wanted, x.hashes[:])
+	x.table.Find(&x.wanted, x.hashes[:], x.found[:])
 }
 
 func (s *side) findIndexed(entry rowstate.Ref, id []byte, hash uint64) (place, bool) {

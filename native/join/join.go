@@ -13,16 +13,17 @@ import (
 // Operator joins; see the package comment.
 type Operator struct {
 	// What a batch needs, in the order it needs it.
-	keys   rowstate.Rows
-	nulls  []bool // rows whose key does not match because of a null; empty if there are none
-	hashes []uint64
-	refs   []rowstate.Ref
-	fresh  []bool
-	table  *rowstate.Table // from join key to the handles of both sides' chains
-	sides  [2]*side
-	work   work
-	bundle *bundle // nil without mini-batch
-	clock  clock
+	keys     rowstate.Rows
+	nulls    []bool        // rows whose key does not match because of a null; empty if there are none
+	matching rowstate.Rows // the keys of the others, if there are any
+	hashes   []uint64
+	refs     []rowstate.Ref
+	fresh    []bool
+	table    *rowstate.Table // from join key to the handles of both sides' chains
+	sides    [2]*side
+	work     work
+	bundle   *bundle // nil without mini-batch
+	clock    clock
 
 	spec      *spec.Join
 	state     snapshot.State
@@ -162,7 +163,7 @@ func (o *Operator) prepare() error {
 	nulls := o.findNulls(s)
 	keys := &o.keys
 	if nulls > 0 {
-		keys = o.withoutNulls(n - nulls)
+		keys = o.withoutNulls()
 	}
 	m := n - nulls
 	if err := o.table.Reserve(m, int64(len(keys.Data))); err != nil {
@@ -227,12 +228,9 @@ func (o *Operator) findNulls(s *side) int {
 }
 
 // withoutNulls is the keys that can match.
-func (o *Operator) withoutNulls(n int) *rowstate.Rows {
-	keys := &rowstate.Rows{}
+func (o *Operator) withoutNulls() *rowstate.Rows {
+	keys := &o.matching
 	keys.Reset(o.keys.Width)
-	if n == 0 && o.keys.Width == 0 {
-		return keys
-	}
 	for i, null := range o.nulls {
 		if !null {
 			keys.Append(o.keys.Row(i))

@@ -13,8 +13,8 @@ func FuzzRestoreItems(f *testing.F) {
 	var streams [][]byte
 	for variant, s := range restorable {
 		x := open(f, s, 1<<24)
-		x.join(0, `+I 1 "a string"`, `+I 1 "b"`)
-		x.join(1, `+I 1 "c"`)
+		x.PushTo(0, `+I 1 "a string"`, `+I 1 "b"`)
+		x.PushTo(1, `+I 1 "c"`)
 		group, b := optest.Only(x.Snapshot())
 		streams = append(streams, b)
 		f.Add(variant, group, optest.Items(b))

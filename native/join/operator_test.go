@@ -23,51 +23,14 @@ const (
 	smallRight = `[{"name":"k","type":"INT"},{"name":"b","type":"STRING"}]`
 )
 
-// fixture shows joined rows as "left | right".
-type fixture struct {
-	*optest.Fixture
-	codecs [2]*optest.Codec
-}
+// fixture is a join of small rows.
+type fixture struct{ *optest.Fixture }
 
 func open(t testing.TB, s spec.Join, limit int64) *fixture {
 	t.Helper()
-	f := &fixture{Fixture: optest.NewFixture(t, native.Open, spec.Encode(s), limit, smallLeft, smallRight)}
-	for i, fields := range []string{smallLeft, smallRight} {
-		row, err := logical.ParseFields([]byte(fields))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if f.codecs[i], err = optest.NewCodec(row); err != nil {
-			t.Fatal(err)
-		}
-	}
+	f := &fixture{optest.NewFixture(t, native.Open, spec.Encode(s), limit, smallLeft, smallRight)}
+	f.JoinedFields(smallLeft, smallRight)
 	return f
-}
-
-// join pushes rows and gives what comes out.
-func (f *fixture) join(input int, rows ...string) []string {
-	f.T.Helper()
-	if err := f.Op.Push(input, f.BatchOf(input, rows...), f.Out); err != nil {
-		f.T.Fatal(err)
-	}
-	return f.texts()
-}
-
-func (f *fixture) texts() []string {
-	f.T.Helper()
-	emitted, err := optest.DrainAll(f.Op, f.Out)
-	if err != nil {
-		f.T.Fatal(err)
-	}
-	var texts []string
-	for _, e := range emitted {
-		text := f.codecs[0].Format(e.Kind, e.Row)
-		if e.Right != nil {
-			text += " |" + f.codecs[1].Format(e.Kind, e.Right)[2:]
-		}
-		texts = append(texts, text)
-	}
-	return texts
 }
 
 func (f *fixture) expect(got []string, want ...string) {
@@ -106,7 +69,7 @@ func TestFanOut(t *testing.T) {
 				for i := range 1000 {
 					batch = append(batch, right(from+i))
 				}
-				f.join(1, batch...)
+				f.PushTo(1, batch...)
 			}
 			for _, kind := range []string{"+I", "-D"} {
 				if err := f.Op.Push(0, f.BatchOf(0, kind+` 1 "x"`), f.Out); err != nil {
@@ -146,7 +109,7 @@ func TestFanOut(t *testing.T) {
 func TestRefusesBadBatches(t *testing.T) {
 	f := open(t, on(spec.LeftJoin, func(s *spec.Join) { s.Right.UniqueKey = &[]int{1} }), 0)
 	defer f.Close()
-	f.join(0, `+I 1 "a"`)
+	f.PushTo(0, `+I 1 "a"`)
 	good := f.BatchOf(1, `+I 1 "a-string-of-some-length"`)
 	for what, change := range map[string]func(b *changelog.Batch) int{
 		"input 2":         func(*changelog.Batch) int { return 2 },
@@ -167,11 +130,11 @@ func TestRefusesBadBatches(t *testing.T) {
 		if !errors.Is(err, kind) || !strings.Contains(err.Error(), what) {
 			t.Errorf("%s: error %v", what, err)
 		}
-		if rows := f.texts(); rows != nil || f.Stat("state.rightRows") != before {
+		if rows := f.Drain(); rows != nil || f.Stat("state.rightRows") != before {
 			t.Errorf("%s: emitted %q, or stored", what, rows)
 		}
 	}
-	f.expect(f.join(1, `+I 1 "a-string-of-some-length"`), `-D 1 "a" | NULL NULL`, `+I 1 "a" | 1 "a-string-of-some-length"`)
+	f.expect(f.PushTo(1, `+I 1 "a-string-of-some-length"`), `-D 1 "a" NULL NULL`, `+I 1 "a" 1 "a-string-of-some-length"`)
 }
 
 // An exhausted budget is told before anything has happened, and what was there before still works.
@@ -207,12 +170,9 @@ func TestBudget(t *testing.T) {
 func TestStats(t *testing.T) {
 	f := open(t, on(spec.InnerJoin, func(s *spec.Join) { s.MiniBatch = &spec.JoinMiniBatch{Size: 100} }), 0)
 	defer f.Close()
-	f.join(0, `+I 1 "a"`, `-D 1 "a"`, `+I 2 "b"`, `+I 2 "b"`)
-	f.join(1, `+I 2 "c"`)
-	if err := f.Op.Flush(f.Out); err != nil {
-		t.Fatal(err)
-	}
-	f.expect(f.texts(), `+I 2 "b" | 2 "c"`, `+I 2 "b" | 2 "c"`)
+	f.PushTo(0, `+I 1 "a"`, `-D 1 "a"`, `+I 2 "b"`, `+I 2 "b"`)
+	f.PushTo(1, `+I 2 "c"`)
+	f.expect(f.Flush(), `+I 2 "b" 2 "c"`, `+I 2 "b" 2 "c"`)
 	for name, want := range map[string]int64{
 		"leftBundleReducedSize": 2, "rightBundleReducedSize": 0, "state.keys": 1, "state.leftRows": 1, "state.rightRows": 1, "state.indexedRows": 0,
 	} {
@@ -223,12 +183,9 @@ func TestStats(t *testing.T) {
 	if f.Stat("state.bytes") <= 0 {
 		t.Error("state without bytes")
 	}
-	f.join(0, `-D 2 "b"`, `-D 2 "b"`)
-	f.join(1, `-U 2 "c"`)
-	if err := f.Op.Flush(f.Out); err != nil {
-		t.Fatal(err)
-	}
-	f.texts()
+	f.PushTo(0, `-D 2 "b"`, `-D 2 "b"`)
+	f.PushTo(1, `-U 2 "c"`)
+	f.Flush()
 	if got := f.Stat("state.keys"); got != 0 {
 		t.Errorf("%d keys without rows", got)
 	}
@@ -238,8 +195,8 @@ func TestStats(t *testing.T) {
 func TestNullsAreNotKept(t *testing.T) {
 	f := open(t, on(spec.FullJoin, nil), 0)
 	defer f.Close()
-	f.expect(f.join(0, `+I NULL "a"`, `-U NULL "a"`), `+I NULL "a" | NULL NULL`, `-D NULL "a" | NULL NULL`)
-	f.expect(f.join(1, `+U NULL "b"`), `+I NULL NULL | NULL "b"`)
+	f.expect(f.PushTo(0, `+I NULL "a"`, `-U NULL "a"`), `+I NULL "a" NULL NULL`, `-D NULL "a" NULL NULL`)
+	f.expect(f.PushTo(1, `+U NULL "b"`), `+I NULL NULL NULL "b"`)
 	if got := f.Stat("state.keys"); got != 0 {
 		t.Errorf("%d keys", got)
 	}
@@ -250,7 +207,7 @@ func TestExpiredRowsAreFreed(t *testing.T) {
 	f := open(t, on(spec.LeftJoin, within60), 0)
 	defer f.Close()
 	for i := range 2000 {
-		f.join(0, fmt.Sprintf(`+I %d "a row %d"`, i%500, i))
+		f.PushTo(0, fmt.Sprintf(`+I %d "a row %d"`, i%500, i))
 	}
 	before := f.Stat("state.leftRows")
 	for f.Now = 60; f.Now < 160; f.Now++ {
@@ -264,7 +221,7 @@ func TestExpiredRowsAreFreed(t *testing.T) {
 func TestSnapshotNeedsFlush(t *testing.T) {
 	f := open(t, on(spec.InnerJoin, func(s *spec.Join) { s.MiniBatch = &spec.JoinMiniBatch{Size: 100} }), 0)
 	defer f.Close()
-	f.join(0, `+I 1 "a"`)
+	f.PushTo(0, `+I 1 "a"`)
 	if _, err := f.Op.Snapshot(optest.Groups); !errors.Is(err, op.ErrInvalid) || !strings.Contains(err.Error(), "flush comes first") {
 		t.Errorf("error %v", err)
 	}
@@ -287,8 +244,8 @@ func TestRestoreRefuses(t *testing.T) {
 func TestRestoreRefusesItems(t *testing.T) {
 	s := on(spec.FullJoin, func(s *spec.Join) { s.Right.UniqueKey = &[]int{0} })
 	f := open(t, s, 0)
-	f.join(0, `+I 1 "a"`, `+I 1 "b"`)
-	f.join(1, `+I 1 "c"`)
+	f.PushTo(0, `+I 1 "a"`, `+I 1 "b"`)
+	f.PushTo(1, `+I 1 "c"`)
 	group, good := optest.Only(f.Snapshot())
 	f.Close()
 	items := optest.Items(good)
@@ -323,7 +280,7 @@ func TestRestoreRefusesItems(t *testing.T) {
 // State belongs to a type of join, to keys and to shapes, not to retention, bundles or condition.
 func TestRestoreIntoAnother(t *testing.T) {
 	f := open(t, on(spec.LeftJoin, nil), 0)
-	f.join(0, `+I 1 "a"`)
+	f.PushTo(0, `+I 1 "a"`)
 	groups := f.Snapshot()
 	f.Close()
 	group, b := optest.Only(groups)
@@ -342,9 +299,9 @@ func TestRestoreIntoAnother(t *testing.T) {
 	// Rows without a time are as old as the first moment that the clock tells.
 	f.Time(1000)
 	f.Time(1059)
-	f.expect(f.join(1, `+I 1 "b"`, `+I 2 "c"`), `-D 1 "a" | NULL NULL`, `+I 1 "a" | 1 "b"`)
+	f.expect(f.PushTo(1, `+I 1 "b"`, `+I 2 "c"`), `-D 1 "a" NULL NULL`, `+I 1 "a" 1 "b"`)
 	f.Time(1119) // the first match was a write
-	f.expect(f.join(1, `+I 1 "d"`, `+I 2 "d"`))
+	f.expect(f.PushTo(1, `+I 1 "d"`, `+I 2 "d"`))
 }
 
 // Snapshots of format version 1, as the first release wrote them, give back an operator that goes on as if it had never
@@ -353,16 +310,16 @@ func TestKeptSnapshots(t *testing.T) {
 	for i, s := range restorable {
 		f, g := open(t, s, 0), open(t, s, 0)
 		f.Now, g.Now = 20, 20
-		f.join(0, `+I 1 "a string"`, `+I 1 "a string"`, `+I 2 "b"`, `+I NULL NULL`)
-		f.join(1, `+I 1 "x"`, `+I 1 "a longer string"`, `+I 3 "y"`, `+I NULL "z"`)
+		f.PushTo(0, `+I 1 "a string"`, `+I 1 "a string"`, `+I 2 "b"`, `+I NULL NULL`)
+		f.PushTo(1, `+I 1 "x"`, `+I 1 "a longer string"`, `+I 3 "y"`, `+I NULL "z"`)
 		kept := optest.Kept(t, fmt.Sprintf("version_1_%d", i), f.Snapshot)
 		g.Time(20)
 		g.Restore(kept)
 		var emitted [2][]string
 		for n, x := range []*fixture{f, g} {
 			for _, x.Now = range []int64{60, 130} {
-				emitted[n] = append(emitted[n], x.join(1, `-D 1 "x"`, `+I 2 "new"`, `-D NULL "z"`)...)
-				emitted[n] = append(emitted[n], x.join(0, `+I 3 "c"`, `-U 1 "a string"`, `+U 1 "other"`)...)
+				emitted[n] = append(emitted[n], x.PushTo(1, `-D 1 "x"`, `+I 2 "new"`, `-D NULL "z"`)...)
+				emitted[n] = append(emitted[n], x.PushTo(0, `+I 3 "c"`, `-U 1 "a string"`, `+U 1 "other"`)...)
 			}
 		}
 		if !slices.Equal(emitted[0], emitted[1]) || len(emitted[0]) < 4 {

@@ -39,6 +39,8 @@ func Open(text []byte, inputs []logical.Row, groups op.KeyGroups, budget *rowsta
 		return agg.NewGlobal(s, inputs[0], groups, budget)
 	case *spec.GroupAggregate:
 		return agg.New(s, inputs[0], groups, budget)
+	case *spec.IncrementalGroupAggregate:
+		return agg.NewIncremental(s, inputs[0], groups, budget)
 	case *spec.Join:
 		return join.New(s, inputs, groups, budget, host)
 	case *spec.LocalGroupAggregate:
@@ -46,5 +48,5 @@ func Open(text []byte, inputs []logical.Row, groups op.KeyGroups, budget *rowsta
 	case *spec.Rank:
 		return topn.New(s, inputs[0], groups, budget)
 	}
-	return nil, op.Unsupportedf("operator %q: not built yet", s.Operator())
+	return nil, op.Unsupportedf("operator %q", s.Operator())
 }

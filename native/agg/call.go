@@ -72,6 +72,8 @@ type request struct {
 	inserted   bool // and it is not emitted
 	needs      bool // there are retractions
 	partial    bool // what is emitted are the accumulators, not the results
+	maps       bool // and, behind them, the distinct values
+	crosses    bool // distinct values come from or go to another phase
 	columns    logical.Row
 	stampedTTL bool
 	epochs     bool

@@ -33,50 +33,81 @@ func (g *groups) applyRows(k *call, table *rowstate.Table, refs []rowstate.Ref, 
 	}
 }
 
-// applyColumn has loops for calls without filter over rows that are all there and all inserted, or returns false.
+// applyColumn has loops for calls without filter over rows that are all there and all inserted, or returns false. They work on
+// copies of the call's cells: through the call they would be read again after every write to a value.
 func (g *groups) applyColumn(k *call, table *rowstate.Table, refs []rowstate.Ref, in *changelog.Batch, from int) bool {
-	offsets := in.Offsets[from : from+len(refs)]
+	offsets, data := in.Offsets[from:from+len(refs)], in.Data
+	arg, kept, count := k.arg, k.value, k.count.slot
+	if !k.optional {
+		arg.nullMask = 0
+	}
 	switch k.op {
 	case opCountStar:
 		for _, ref := range refs {
-			k.addCount(table.Value(ref), 1)
+			value := table.Value(ref)
+			putUint64(value, count, getUint64(value, count)+1)
 		}
 	case opCount:
 		for i, ref := range refs {
-			if row := in.Data[offsets[i]:]; !k.optional || !k.arg.isNull(row) {
-				k.addCount(table.Value(ref), 1)
+			if !arg.isNull(data[offsets[i]:]) {
+				value := table.Value(ref)
+				putUint64(value, count, getUint64(value, count)+1)
 			}
 		}
 	case opSumInt, opAvgInt:
+		average := k.op == opAvgInt
 		for i, ref := range refs {
-			row := in.Data[offsets[i]:]
-			if k.optional && k.arg.isNull(row) {
+			row := data[offsets[i]:]
+			if arg.isNull(row) {
 				continue
 			}
 			value := table.Value(ref)
-			k.value.clearNull(value) // the slot of a null sum is 0
-			k.value.setInt(value, k.value.int(value)+k.arg.int(row))
-			if k.op == opAvgInt {
-				k.addCount(value, 1)
+			kept.clearNull(value) // the slot of a null sum is 0
+			kept.setInt(value, kept.int(value)+arg.int(row))
+			if average {
+				putUint64(value, count, getUint64(value, count)+1)
 			}
 		}
 	case opMin, opMax:
-		if k.arg.kind != kindInt {
+		if arg.kind != kindInt {
 			return false
 		}
+		flip := int64(0) // the complement's order is the reverse
+		if k.op == opMax {
+			flip = -1
+		}
 		for i, ref := range refs {
-			row := in.Data[offsets[i]:]
-			if k.optional && k.arg.isNull(row) {
+			row := data[offsets[i]:]
+			if arg.isNull(row) {
 				continue
 			}
 			value := table.Value(ref)
-			if v, kept := k.arg.int(row), k.value.int(value); k.value.isNull(value) || k.op == opMin && v < kept || k.op == opMax && v > kept {
-				k.value.clearNull(value)
-				k.value.setInt(value, v)
+			if v := arg.int(row); kept.isNull(value) || v^flip < kept.int(value)^flip {
+				kept.clearNull(value)
+				kept.setInt(value, v)
 			}
 		}
 	default:
 		return false
 	}
 	return true
+}
+
+// applyViews applies the same rows to the distinct calls.
+func (g *groups) applyViews(table *rowstate.Table, refs []rowstate.Ref, in *changelog.Batch, from int) {
+	for _, v := range g.plan.views {
+		v.prepare(in, from, g, table, refs)
+		for i, ref := range refs {
+			if ref == 0 {
+				continue
+			}
+			value, row := table.Value(ref), in.Row(from+i)
+			if in.Kinds[from+i].IsAccumulate() {
+				v.accumulate(g, i, value, row)
+			} else {
+				v.retract(g, i, value, row)
+			}
+		}
+		v.settle(g.plan, table)
+	}
 }

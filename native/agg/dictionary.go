@@ -98,6 +98,9 @@ func (d *dictionary) find(keys *rowstate.Rows) []rowstate.Ref {
 
 // clear ends the bundle.
 func (d *dictionary) clear() {
+	for _, v := range d.groups.plan.views {
+		v.forgetBundle(d.budget, d.groups.plan, d.table, d.touched.refs)
+	}
 	if d.groups.plan.hasArena {
 		for _, ref := range d.touched.refs {
 			d.groups.free(d.table.Value(ref))

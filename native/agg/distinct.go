@@ -42,6 +42,11 @@ type view struct {
 	entries []rowstate.Ref // by row of the batch; 0 for rows that no call looks at
 	several rowstate.Rows
 	empty   []rowstate.Ref
+
+	rowSize int    // of an input row without what is behind its slots
+	scratch []byte // an input row with the argument of a value that is merged
+	other   []byte // bits or counts that are merged
+	out     cell   // column of the row that the values go out in, between phases
 }
 
 const maxViewCalls = 64
@@ -61,13 +66,14 @@ func (p *plan) findViews(r request, columns []logical.Type) error {
 		if c.Function == "SINGLE_VALUE" {
 			return op.Unsupportedf("aggCalls[%d]: SINGLE_VALUE of distinct values", i)
 		}
-		if r.partial {
-			return op.Unsupportedf("aggCalls[%d]: distinct values cross phases", i)
+		if r.crosses && !crosses(c, columns) {
+			return op.Unsupportedf("aggCalls[%d]: distinct values of %s cross phases", i, c.Function)
 		}
 		at := slices.IndexFunc(p.views, func(v *view) bool { return slices.Equal(v.args, c.ArgList) })
 		if at < 0 {
 			at = len(p.views)
-			v := &view{index: at, args: c.ArgList, retracts: r.needs, filtered: true, stampAt: -1}
+			v := &view{index: at, args: c.ArgList, retracts: r.needs, filtered: true, stampAt: -1, rowSize: layout.FixedSize()}
+			v.scratch = make([]byte, v.rowSize)
 			t := columns[c.ArgList[0]]
 			v.optional = !t.NotNull
 			if v.arg, err = columnOf(layout, t, c.ArgList[0]); err != nil {

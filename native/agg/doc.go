@@ -22,9 +22,12 @@
 //	local (MiniBatchLocalGroupAggFunction)                    per key of a bundle +I accumulators; no state
 //	global (MiniBatchGlobalGroupAggFunction)                  accumulators are merged per bundle, then with the state, and
 //	                                                          the rules above apply, but a retraction makes a group, too
+//	incremental (MiniBatchIncrementalGroupAggFunction)        per final key of a bundle +I accumulators; the state is the
+//	                                                          distinct values, by partial key
 //
 // A bundle ends with so many rows, a watermark or Flush; its keys are answered in the order of a java.util.HashMap (see package
-// javamap). Accumulators cross phases as Flink's do: what is a map or list there can't.
+// javamap). Accumulators cross phases as Flink's do, distinct values as the bytes of its MapView. What else is a map or
+// list there can't.
 //
 // # State
 //

@@ -3,7 +3,6 @@ package agg
 import (
 	"fmt"
 
-	"drey/native/binrow"
 	"drey/native/changelog"
 	"drey/native/logical"
 	"drey/native/op"
@@ -15,13 +14,11 @@ import (
 // group without state gets it by whatever comes, be it a retraction.
 type Global struct {
 	keyed
-	layout      *binrow.Layout
-	needed      []int
-	dictionary  *dictionary
-	fromInput   []source
+	*merger
 	fromPartial []source
-	bundle      bundle
-	batch       rowstate.Rows // keys on their way to the state
+	batch       rowstate.Rows  // keys on their way to the state
+	at          []int          // per view, entries that have been merged
+	owners      []rowstate.Ref // groups that entries belong to
 }
 
 // NewGlobal makes the operator of a global aggregate. The specification has been validated against the input.
@@ -40,7 +37,7 @@ func newGlobal(s *spec.GlobalGroupAggregate, input logical.Row, groups op.KeyGro
 	}
 	r := request{
 		calls: s.AggCalls, retract: s.AggCallNeedRetractions, countStar: -1, inserted: s.CountStarInserted, needs: s.NeedRetraction,
-		columns: original, stampedTTL: s.StateTTLMillis > 0,
+		columns: original, stampedTTL: s.StateTTLMillis > 0, crosses: true,
 	}
 	if s.IndexOfCountStar != nil {
 		r.countStar = *s.IndexOfCountStar
@@ -49,115 +46,81 @@ func newGlobal(s *spec.GlobalGroupAggregate, input logical.Row, groups op.KeyGro
 	if err != nil {
 		return nil, err
 	}
+	if err := p.supportsTTL(s.StateTTLMillis); err != nil {
+		return nil, err
+	}
 	partial := r
-	partial.partial, partial.stampedTTL = true, false
-	q, err := newPlan(partial)
-	if err != nil {
+	partial.partial, partial.maps, partial.stampedTTL = true, true, false
+	o := &Global{at: make([]int, len(p.views))}
+	if o.merger, err = newMerger(s.Name, partial, s.Grouping, input, s.MiniBatch.Size, budget); err != nil {
 		return nil, err
 	}
-	types := input.Types()
-	o := &Global{bundle: bundle{size: s.MiniBatch.Size}}
-	if o.layout, err = binrow.NewLayout(types); err != nil {
-		return nil, op.Unsupportedf("%w", err)
-	}
-	projector, err := binrow.NewProjector(types, s.Grouping)
-	if err != nil {
-		return nil, op.Unsupportedf("grouping: %w", err)
-	}
-	if o.fromInput, err = newSources(p.calls, q.accumulators, types, len(s.Grouping)); err != nil {
-		return nil, err
-	}
+	q := o.dictionary.groups.plan
 	if o.fromPartial, err = newSources(p.calls, q.accumulators, q.types, 0); err != nil {
+		o.dictionary.close()
 		return nil, err
 	}
-	for i, t := range types[len(s.Grouping):] {
-		if phys, err := physicalOf(t); err == nil && (phys.kind == kindBytes || phys.room() > 0) {
-			o.needed = append(o.needed, len(s.Grouping)+i)
-		}
-	}
-	o.keyed = keyed{name: s.Name, projector: projector, budget: budget}
+	o.keyed = keyed{name: s.Name, projector: o.merger.projector, budget: budget}
 	o.open(p, s.StateTTLMillis, s.GenerateUpdateBefore)
 	o.identify(s.AggCalls, s.AggCallNeedRetractions, s.Grouping, original.Types(), r, groups)
-	o.dictionary = newDictionary(q, projector.Width(), budget)
 	return o, nil
 }
 
 // Push merges rows into the bundle, and ends it as often as it is full. Room is made first for all of that.
 func (o *Global) Push(input int, in *changelog.Batch, out *changelog.Builder) error {
-	if input != 0 {
-		return op.Invalidf("%s: input %d, there is only input 0", o.name, input)
-	}
-	if err := check(o.layout, o.needed, in); err != nil {
-		return op.Corruptf("%s: %w", o.name, err)
-	}
-	if err := o.projector.Project(in, &o.keys); err != nil {
-		return op.Corruptf("%s: %w", o.name, err)
+	if err := o.read(input, in); err != nil {
+		return err
 	}
 	o.state.Begun = true
 	o.tick(in.Now)
-	n, d := in.Len(), o.dictionary
-	if err := o.reserve(n, int64(len(o.keys.Data)), int64(len(in.Data))); err != nil {
+	if err := o.reserve(in, &o.keyed); err != nil {
 		return err
 	}
-	for from := 0; from < n; {
-		rows, full := o.bundle.split(n - from)
-		keys := part(&o.keys, from, from+rows)
-		for i, ref := range d.find(&keys) {
-			d.groups.merge(o.fromInput, d.table.Value(ref), in.Row(from+i))
-		}
-		if d.groups.err != nil {
-			return fmt.Errorf("%s: %w", o.name, d.groups.err)
-		}
-		o.bundle.elements += int64(rows)
-		from += rows
-		if full {
-			if err := o.finish(out); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// reserve makes room for rows in the bundle, and for the bundle in the state.
-func (o *Global) reserve(rows int, keyBytes, rowBytes int64) error {
-	d := o.dictionary
-	if err := d.reserve(rows, keyBytes, rowBytes); err != nil {
-		return err
-	}
-	held := len(d.touched.refs)
-	o.bundle.bytes += keyBytes + rowBytes
-	if err := o.table.Reserve(rows+held, o.bundle.bytes); err != nil {
-		return err
-	}
-	return o.groups.reserve(rows+held, o.bundle.bytes)
+	return o.take(in, func() error { return o.finish(out) })
 }
 
 // finish ends the bundle: its accumulators are merged with the state, key by key in stock's order.
 func (o *Global) finish(out *changelog.Builder) error {
-	o.bundle.elements, o.bundle.bytes = 0, 0
 	d := o.dictionary
 	if len(d.touched.refs) == 0 {
+		o.bundle.elements = 0
 		return nil
 	}
 	o.sweep(len(d.touched.refs))
+	p, q := o.groups.plan, d.groups.plan
 	walk := d.touched.inOrder()
 	for len(walk) > 0 {
 		some := walk[:min(finishAtOnce, len(walk))]
 		walk = walk[len(some):]
-		o.batch.Reset(o.projector.Width())
+		o.batch.Reset(o.keyed.projector.Width())
 		for _, i := range some {
 			o.batch.Append(d.table.Key(d.touched.refs[i]))
 		}
 		o.find(&o.batch)
+		for i, v := range p.views {
+			v.keys.Reset(v.width)
+			owners := o.owners[:0]
+			for n, key := range some {
+				v.collect(q.views[i], q, d.table.Value(d.touched.refs[key]), o.refs[n])
+				for len(owners) < v.keys.Len() {
+					owners = append(owners, o.refs[n])
+				}
+			}
+			o.owners = owners
+			v.find(p, func(i int) []byte { return o.table.Value(owners[i]) })
+			o.at[i] = 0
+		}
 		for n, i := range some {
 			o.absorb(o.refs[n], o.batch.Row(n), d.table.Value(d.touched.refs[i]), out)
 			if o.groups.err != nil {
-				return fmt.Errorf("%s: %w", o.name, o.groups.err)
+				return fmt.Errorf("%s: %w", o.keyed.name, o.groups.err)
 			}
 		}
+		for _, v := range p.views {
+			v.settle(p, o.table)
+		}
 	}
-	d.clear()
+	o.clear()
 	o.settle()
 	return nil
 }
@@ -176,8 +139,11 @@ func (o *Global) absorb(ref rowstate.Ref, key, partial []byte, out *changelog.Bu
 		o.emit.before(g, value)
 	}
 	d.groups.plan.derive(partial)
-	o.merging = d.groups.appendRow(o.merging[:0], partial)
+	o.merging = d.groups.appendFields(o.merging[:0], partial)
 	g.merge(o.fromPartial, value, o.merging)
+	for i, v := range g.plan.views {
+		o.at[i] = v.mergeView(g, d.groups.plan.views[i], d.groups.plan, partial, value, o.at[i])
+	}
 	g.plan.derive(value)
 	o.answer(ref, key, value, first, out)
 }
@@ -220,7 +186,7 @@ func (o *Global) Flush(out *changelog.Builder) error { return o.finish(out) }
 
 // Snapshot is the state's. Rows in a bundle are no state: the host ends the bundle first.
 func (o *Global) Snapshot(groups op.KeyGroups) (op.Snapshot, error) {
-	if err := o.bundle.isEmpty(o.name); err != nil {
+	if err := o.bundle.isEmpty(o.keyed.name); err != nil {
 		return nil, err
 	}
 	return o.keyed.Snapshot(groups)

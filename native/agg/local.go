@@ -52,7 +52,7 @@ func NewLocal(s *spec.LocalGroupAggregate, input logical.Row, _ op.KeyGroups, bu
 func newLocal(s *spec.LocalGroupAggregate, input logical.Row, budget *rowstate.Budget) (*Local, error) {
 	r := request{
 		calls: s.AggCalls, retract: s.AggCallNeedRetractions, countStar: -1, inserted: s.CountStarInserted, needs: s.NeedRetraction,
-		columns: input, partial: true,
+		columns: input, partial: true, maps: true, crosses: true,
 	}
 	if s.IndexOfCountStar != nil {
 		r.countStar = *s.IndexOfCountStar
@@ -94,6 +94,7 @@ func (o *Local) Push(input int, in *changelog.Batch, out *changelog.Builder) err
 		keys := part(&o.keys, from, from+rows)
 		refs := o.dictionary.find(&keys)
 		o.dictionary.groups.applyColumns(o.dictionary.table, refs, in, from, insertOnly)
+		o.dictionary.groups.applyViews(o.dictionary.table, refs, in, from)
 		if err := o.dictionary.groups.err; err != nil {
 			return fmt.Errorf("%s: %w", o.name, err)
 		}

@@ -49,10 +49,10 @@ func newSources(calls []*call, accumulators [][]logical.Type, types []logical.Ty
 	return sources, nil
 }
 
-// merge adds the accumulators of a row to a group's.
+// merge adds the accumulators of a row to a group's. Distinct calls are not among them: their values are merged instead.
 func (g *groups) merge(sources []source, value, row []byte) {
-	for i, k := range g.plan.calls {
-		g.mergeCall(k, &sources[i], value, row)
+	for _, k := range g.plan.plain {
+		g.mergeCall(k, &sources[k.index], value, row)
 	}
 }
 

@@ -71,7 +71,6 @@ func (o *miniBatch) Push(input int, in *changelog.Batch, out *changelog.Builder)
 			o.finish(out)
 		}
 	}
-	o.settleViews()
 	return nil
 }
 
@@ -94,23 +93,8 @@ func (o *miniBatch) take(in *changelog.Batch, from, rows int, insertOnly bool) e
 			o.begin(value)
 		}
 	}
-	for _, v := range p.views {
-		v.prepare(in, from, g, o.table, o.refs)
-	}
 	g.applyColumns(o.table, o.refs, in, from, insertOnly)
-	for _, v := range p.views {
-		for i, ref := range o.refs {
-			if ref == 0 {
-				continue
-			}
-			row := in.Row(from + i)
-			if in.Kinds[from+i].IsAccumulate() {
-				v.accumulate(g, i, o.table.Value(ref), row)
-			} else {
-				v.retract(g, i, o.table.Value(ref), row)
-			}
-		}
-	}
+	g.applyViews(o.table, o.refs, in, from)
 	if g.err != nil {
 		return fmt.Errorf("%s: %w", o.name, g.err)
 	}
@@ -159,13 +143,6 @@ func (o *miniBatch) end() {
 	o.marks.clear()
 	o.at, o.before = o.at[:0], o.before[:0]
 	o.epoch++
-}
-
-// settleViews removes distinct values that are empty at the end of a batch; groups stay until the end of the bundle.
-func (o *miniBatch) settleViews() {
-	for _, v := range o.groups.plan.views {
-		v.settle(o.groups.plan, o.table)
-	}
 }
 
 // Watermark ends the bundle.

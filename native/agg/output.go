@@ -8,10 +8,26 @@ import (
 )
 
 // hasText tells that rows that go out are not simply the beginning of a value.
-func (p *plan) hasText() bool { return len(p.texts)+len(p.lists) > 0 }
+func (p *plan) hasText() bool { return len(p.texts)+len(p.lists)+p.maps > 0 }
 
 // appendRow appends the row of a value.
 func (g *groups) appendRow(dst, value []byte) []byte {
+	p := g.plan
+	start := len(dst)
+	dst = g.appendFields(dst, value)
+	for _, v := range p.views[:p.maps] {
+		at := len(dst)
+		dst = v.appendMap(dst, value, p)
+		putUint64(dst[start:], v.out.slot, uint64(at-start)<<32|uint64(len(dst)-at))
+		for (len(dst)-start)&7 != 0 {
+			dst = append(dst, 0)
+		}
+	}
+	return dst
+}
+
+// appendFields appends the row of a value without its maps of distinct values.
+func (g *groups) appendFields(dst, value []byte) []byte {
 	p := g.plan
 	start := len(dst)
 	dst = append(dst, value[:p.rowSize]...)

@@ -72,6 +72,17 @@ func twoPhases(t testing.TB, s *spec.GroupAggregate, input logical.Row) (*spec.L
 			between.Fields = append(between.Fields, logical.Field{Name: fmt.Sprintf("acc$%d", len(between.Fields)), Type: typ})
 		}
 	}
+	views := map[int]bool{}
+	for _, c := range s.AggCalls {
+		if c.Distinct && !views[c.ArgList[0]] {
+			views[c.ArgList[0]] = true
+			typ, err := logical.Parse("RAW('org.apache.flink.table.api.dataview.MapView', 'a serializer')")
+			if err != nil {
+				t.Fatal(err)
+			}
+			between.Fields = append(between.Fields, logical.Field{Name: fmt.Sprintf("distinct$%d", len(views)), Type: typ})
+		}
+	}
 	return local, global, between
 }
 
@@ -122,7 +133,7 @@ func TestTwoPhasesEqualOne(t *testing.T) {
 		for i, c := range s.AggCalls {
 			numbers := c.Function == spec.Sum || c.Function == spec.Sum0 || c.Function == spec.Avg
 			reorders := len(c.ArgList) == 0 || !numbers || input.Fields[c.ArgList[0]].Type.Kind < logical.Float && input.Fields[c.ArgList[0]].Type.Kind != logical.Decimal
-			merges := c.Function != spec.FirstValue && c.Function != spec.LastValue && c.Function != spec.ListAgg && !c.Distinct &&
+			merges := c.Function != spec.FirstValue && c.Function != spec.LastValue && c.Function != spec.ListAgg && !(c.Distinct && c.Function == spec.SingleValue) &&
 				!((c.Function == spec.Min || c.Function == spec.Max) && (s.NeedRetraction || input.Fields[c.ArgList[0]].Type.Kind == logical.Float || input.Fields[c.ArgList[0]].Type.Kind == logical.Double))
 			if reorders && merges {
 				calls, retracts = append(calls, c), append(retracts, s.AggCallNeedRetractions[i])

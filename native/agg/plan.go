@@ -23,6 +23,7 @@ type plan struct {
 	plain   []*call // those without DISTINCT
 	derived []*call // those whose result is to be derived
 	views   []*view
+	maps    int // views whose values are columns of the row, its last ones
 	rowSize int
 	size    int    // of a value
 	empty   []byte // a value without rows
@@ -100,6 +101,12 @@ func newPlan(r request) (*plan, error) {
 	if err := p.findViews(r, columns); err != nil {
 		return nil, err
 	}
+	if r.maps {
+		p.maps = len(p.views)
+		for range p.views {
+			p.types = append(p.types, logical.Type{Kind: logical.Raw})
+		}
+	}
 	if err := p.place(r); err != nil {
 		return nil, err
 	}
@@ -136,6 +143,15 @@ type placer struct {
 	bits  int32 // used so far
 }
 
+// layoutOf is the layout of rows of these types.
+func layoutOf(types []logical.Type) (*binrow.Layout, error) {
+	layout, err := binrow.NewLayout(types)
+	if err != nil {
+		return nil, op.Unsupportedf("%w", err)
+	}
+	return layout, nil
+}
+
 func newPlacer(types []logical.Type) (*placer, error) {
 	layout, err := binrow.NewLayout(types)
 	if err != nil {
@@ -144,7 +160,7 @@ func newPlacer(types []logical.Type) (*placer, error) {
 	l := &placer{row: layout, types: types, at: int32(layout.FixedSize())}
 	for _, t := range types {
 		phys, err := physicalOf(t)
-		if err != nil {
+		if err != nil && t.Kind != logical.Raw {
 			return nil, err
 		}
 		l.rooms = append(l.rooms, l.at)
@@ -209,7 +225,10 @@ func (p *plan) place(r request) error {
 	p.size = int(l.at)
 	p.hasArena = p.sets+p.chains+p.strings > 0
 	p.empty = p.emptyValue()
-	for i, t := range p.types {
+	for i, v := range p.views[:p.maps] {
+		v.out, _ = columnOf(l.row, logical.Type{Kind: logical.Raw}, len(p.types)-p.maps+i)
+	}
+	for i, t := range p.types[:len(p.types)-p.maps] {
 		c, _ := columnOf(l.row, t, i)
 		c.room = l.rooms[i]
 		switch c.kind {

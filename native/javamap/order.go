@@ -50,6 +50,39 @@ func (o *Order) Walk(hashCodes []int32, dst []int32) []int32 {
 	return dst
 }
 
+// WalkComputed is Walk of a new map that was filled by computeIfAbsent: a new key goes to the front of its bin, and the bins are
+// doubled only by the call after the one that made them too few.
+func WalkComputed(hashCodes []int32, dst []int32) []int32 {
+	bins := make([][]int32, leastBins)
+	for i, h := range hashCodes {
+		if i > len(bins)/4*3 {
+			bins = doubled(bins, hashCodes)
+		}
+		at := spread(h) & uint32(len(bins)-1)
+		long := len(bins[at]) >= longBin-1
+		bins[at] = append([]int32{int32(i)}, bins[at]...)
+		if long && len(bins) < treeBins {
+			bins = doubled(bins, hashCodes)
+		}
+	}
+	dst = dst[:0]
+	for _, b := range bins {
+		dst = append(dst, b...)
+	}
+	return dst
+}
+
+func doubled(bins [][]int32, hashCodes []int32) [][]int32 {
+	twice := make([][]int32, 2*len(bins))
+	for _, b := range bins {
+		for _, i := range b {
+			at := spread(hashCodes[i]) & uint32(len(twice)-1)
+			twice[at] = append(twice[at], i)
+		}
+	}
+	return twice
+}
+
 func spread(hashCode int32) uint32 { return uint32(hashCode) ^ uint32(hashCode)>>16 }
 
 // grow doubles the bins as often as putting the keys does.

@@ -22,14 +22,15 @@
 //
 // A tag of 0 is made 1, as 0 marks an empty slot. A chunk:
 //
-//	 0                    12  13      16                                                  64
-//	+---------------------+---+-------+---------------------------------------------------+
-//	| 12 tags             |ovf| spare | 12 refs of 4 bytes, little-endian                 |
-//	+---------------------+---+-------+---------------------------------------------------+
+//	 0                    12  13  14    16                                                64
+//	+---------------------+---+---+-----+-------------------------------------------------+
+//	| 12 tags             |ovf| - |past | 12 refs of 4 bytes, little-endian               |
+//	+---------------------+---+---+-----+-------------------------------------------------+
 //
 // ovf counts the entries that went past the chunk because it was full; they are in the chunk 2*tag+1 on, modulo 64, or
-// further. A lookup ends at the first chunk with ovf 0. Deleting takes the counts back, so there are no tombstones and
-// nothing rots; a count that reached 255 stays (only hashes without any entropy get there).
+// further. past has bit i set if an entry whose tag is i, modulo 16, may be among them: a lookup ends at the first chunk
+// whose bit of its tag is not set. Deleting takes the counts back, and with the last one the bits, so there are no
+// tombstones and nothing rots; a count that reached 255 stays (only hashes without any entropy get there).
 //
 // An entry of a table whose keys have one width n has nothing but them; a bit per entry, kept apart, tells which are live.
 // A split hashes their keys again, which costs less than 8 more bytes in every entry:
@@ -63,6 +64,8 @@
 // Lookups come as batches with their hashes. A small table is searched in one sweep. Otherwise, in sub-batches of 256 rows,
 // a first sweep fetches the home chunks and the
 // entries of matching tags, far enough ahead that the cache misses of many rows overlap; a second one compares the keys.
+// Of the few rows that are still not decided, as their entry went past its home chunk or another has their tag, what is to
+// be looked at next is fetched for all of them together, too, and so is the next chunk of an entry whose home is full.
 // Insertions are made in row order: a key that is new in row 3 is found by row 5.
 //
 // # Growth

@@ -161,6 +161,7 @@ func (t *Table) newEntry(h uint64, k unsafe.Pointer, w uintptr) Ref {
 	}
 	if t.arena.next+size > t.arena.end {
 		if err := t.reserve(size); err != nil {
+			t.placeLate()
 			panic(err)
 		}
 	}

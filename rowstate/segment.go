@@ -25,9 +25,31 @@ const (
 type chunk struct {
 	tags     [simd.ChunkSlots]byte
 	overflow byte // number of entries that went past this chunk because it was full
-	_        [3]byte
+	_        byte
+	passed   uint16 // bit i: an entry whose tag is i, modulo 16, may be among them
 	refs     [simd.ChunkSlots]uint32
 }
+
+// pass notes that an entry with the tag goes past the chunk.
+func (c *chunk) pass(tag uint64) {
+	c.passed |= 1 << (tag & 15)
+	if c.overflow != stuck {
+		c.overflow++
+	}
+}
+
+// unpass notes that one that went past is gone. The bits of tags stay until none is left: others may share them.
+func (c *chunk) unpass() {
+	if c.overflow == stuck {
+		return
+	}
+	if c.overflow--; c.overflow == 0 {
+		c.passed = 0
+	}
+}
+
+// past tells whether an entry with the tag may have gone past the chunk.
+func (c *chunk) past(tag uint64) bool { return c.passed>>(tag&15)&1 != 0 }
 
 const (
 	ones  = 0x0101010101010101
@@ -173,9 +195,7 @@ func (s *segments) place(n uint32, h uint64, r Ref) {
 			c.tags[slot], c.refs[slot] = byte(tag), uint32(r)
 			return
 		}
-		if c.overflow != stuck {
-			c.overflow++
-		}
+		c.pass(tag)
 	}
 }
 
@@ -193,14 +213,12 @@ func (s *segments) remove(h uint64, r Ref) {
 				}
 				c.tags[slot], c.refs[slot] = 0, 0
 				for back := h >> simd.ChunkShift; (back-at)%chunksPerSegment != 0; back += step(tag) {
-					if passed := s.chunk(n, back); passed.overflow != stuck {
-						passed.overflow--
-					}
+					s.chunk(n, back).unpass()
 				}
 				*s.count(n)--
 				return
 			}
-			if c.overflow == 0 {
+			if !c.past(tag) {
 				break
 			}
 			at += step(tag)
@@ -330,7 +348,8 @@ func (s *segments) chain(n uint32) uint32 {
 	s.meta(next).depth = s.meta(n).depth
 	// Lookups go on to the next segment only past chunks that overflowed.
 	for at := range uint64(chunksPerSegment) {
-		s.chunk(n, at).overflow = stuck
+		c := s.chunk(n, at)
+		c.overflow, c.passed = stuck, ^uint16(0)
 	}
 	return next
 }

@@ -45,7 +45,8 @@ type Table struct {
 	checks   int   // invariants builds: operations so far
 	swept    int64 // where the next Sweep begins
 
-	slow [subBatch]uint32 // rows of a sub-batch that its sweeps did not decide
+	slow  [subBatch]uint32 // rows of a sub-batch that its sweeps did not decide
+	lates lateEntries
 }
 
 const (

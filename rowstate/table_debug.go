@@ -30,6 +30,7 @@ func (t *Table) verify() {
 	for n := range s.used {
 		count := 0
 		var passed [chunksPerSegment]int
+		var tags [chunksPerSegment]uint16
 		for at := range uint64(chunksPerSegment) {
 			c := s.chunk(n, at)
 			for slot, tag := range c.tags {
@@ -46,12 +47,16 @@ func (t *Table) verify() {
 				}
 				for way := h >> simd.ChunkShift; (way-at)%chunksPerSegment != 0; way += step(uint64(tag)) {
 					passed[way%chunksPerSegment]++
+					tags[way%chunksPerSegment] |= 1 << (tag & 15)
 				}
 			}
 		}
 		for at, want := range passed {
 			if got := int(s.chunk(n, uint64(at)).overflow); got != want && got != stuck {
 				invariants.Failf("segment %d chunk %d: overflow %d, %d entries went past", n, at, got, want)
+			}
+			if got := s.chunk(n, uint64(at)).passed; got&tags[at] != tags[at] || want == 0 && got != 0 && !chained[n] && s.meta(n).next == 0 {
+				invariants.Failf("segment %d chunk %d: tags %#x, entries with %#x went past", n, at, got, tags[at])
 			}
 		}
 		if count != int(*s.count(n)) {

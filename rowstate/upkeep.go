@@ -154,7 +154,7 @@ func (s *segments) replace(h uint64, from, to Ref) {
 					return
 				}
 			}
-			if c.overflow == 0 {
+			if !c.past(tag) {
 				break
 			}
 			at += step(tag)

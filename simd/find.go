@@ -57,10 +57,7 @@ func (t *ProbeTable) findIn(c *chunk, tags uint64, k unsafe.Pointer, width uintp
 			return r
 		}
 	}
-	if c.overflow != 0 {
-		return Unsure
-	}
-	return Absent
+	return c.past(tags)
 }
 
 // comparePortable is the specification of Compare: a candidate whose key differs, or an Unsure one, goes to the slow list.

@@ -60,6 +60,13 @@ GLOBL keymask<>(SB), RODATA|NOPTR, $128
 	ADDQ $4, R11; \
 	MOVL $1, (R10)(R15*4)
 
+// PASSED sets CF if entries with this tag may have gone past the chunk AX. BX and DX are clobbered.
+#define PASSED \
+	VMOVD X1, DX; \
+	ORL   $16, DX; \
+	MOVL  12(AX), BX; \
+	BTL   DX, BX
+
 // CHASE goes on to the next chunk that entries with this tag go to from a full one, 2*tag+1 on, modulo 64, and sets DX and
 // ZF as for the first. Few entries are farther away: those rows go to the slow list.
 #define CHASE \
@@ -133,13 +140,15 @@ other:
 
 none:
 	CMPB 12(AX), $0
-	JNE  chase
+	JNE  past
 
 absent:
 	MOVL $0, (R10)(R15*4)
 	JMP  step
 
-chase:
+past:
+	PASSED
+	JCC  absent
 	CHASE
 	JZ   none2
 
@@ -157,8 +166,8 @@ other2:
 	JNZ  try2
 
 none2:
-	CMPB 12(AX), $0
-	JE   absent
+	PASSED
+	JCC  absent
 
 unsure:
 	SLOW
@@ -197,13 +206,15 @@ wother:
 
 wnone:
 	CMPB 12(AX), $0
-	JNE  wchase
+	JNE  wpast
 
 wabsent:
 	MOVL $0, (R10)(R15*4)
 	JMP  wstep
 
-wchase:
+wpast:
+	PASSED
+	JCC  wabsent
 	CHASE
 	JZ   wnone2
 
@@ -221,8 +232,8 @@ wother2:
 	JNZ  wtry2
 
 wnone2:
-	CMPB 12(AX), $0
-	JE   wabsent
+	PASSED
+	JCC  wabsent
 
 wunsure:
 	SLOW

@@ -42,7 +42,7 @@ type ProbeTable struct {
 
 // What a probe answers besides a ref: refs 0 and 1 name no entry.
 const (
-	Absent = 0 // no slot of the home chunk has the tag, and nothing ever overflowed from the chunk
+	Absent = 0 // no slot of the home chunk has the tag, and nothing with such a tag went past the chunk
 	Unsure = 1 // no slot of the home chunk has the tag, but other chunks must be looked at
 )
 

@@ -123,7 +123,7 @@ func TestProbeEqualsPortable(t *testing.T) {
 					c.tags[s] = byte(rng.IntN(40))
 					c.refs[s] = 8 + uint32(rng.IntN(400))
 				}
-				c.overflow = byte(max(0, rng.IntN(4)-1))
+				c.overflow, c.passed = byte(rng.IntN(4)), uint16(rng.Uint32()&rng.Uint32())
 			}
 			for i := range dir {
 				dir[i] = uint32(rng.IntN(8))
@@ -175,7 +175,7 @@ func TestFindEqualsPortable(t *testing.T) {
 						copy(entries[8*r:8*r+width], keys[width*rng.IntN(n):])
 					}
 				}
-				c.overflow = byte(max(0, rng.IntN(4)-1))
+				c.overflow, c.passed = byte(rng.IntN(4)), uint16(rng.Uint32()&rng.Uint32())
 			}
 			for i := range dir {
 				dir[i] = uint32(rng.IntN(4))

@@ -9,9 +9,13 @@ import (
 type chunk struct {
 	tags     [12]byte
 	overflow byte
-	_        [3]byte
+	_        byte
+	passed   uint16
 	refs     [ChunkSlots]uint32
 }
+
+// past is Unsure if an entry with the tag may have gone past the chunk, else Absent.
+func (c *chunk) past(tag uint64) uint32 { return uint32(c.passed >> (tag & 15) & 1) }
 
 const (
 	ones  = 0x0101010101010101
@@ -39,9 +43,6 @@ func probePortable(t *ProbeTable, hashes []uint64, cand []uint32) {
 			cand[i] = c.refs[8+bits.TrailingZeros64(m)>>3&3]
 			continue
 		}
-		cand[i] = Absent
-		if c.overflow != 0 {
-			cand[i] = Unsure
-		}
+		cand[i] = c.past(tag)
 	}
 }

@@ -69,8 +69,8 @@ next:
 	PSHUFB  X6, X1
 	PMAXUB  X5, X1
 	MOVOU   (AX), X0
-	PCMPEQB X0, X1
-	PMOVMSKB X1, DX
+	PCMPEQB X1, X0
+	PMOVMSKB X0, DX
 	ANDL    $0xFFF, DX
 	JZ      none
 	BSFL    DX, DX
@@ -85,10 +85,13 @@ next:
 	RET
 
 none:
-	// 0 (Absent) if the overflow count is 0, else 1 (Unsure)
+	// 1 (Unsure) if the bit of the tag is set among the upper 16 at 12, else 0 (Absent)
+	MOVQ  X1, DX
+	ORL   $16, DX
+	MOVL  12(AX), AX
 	XORL  BX, BX
-	CMPB  12(AX), $0
-	SETNE BX
+	BTL   DX, AX
+	SETCS BX
 	MOVL  BX, (R10)
 	ADDQ  $8, SI
 	ADDQ  $4, R10

@@ -70,7 +70,7 @@
 //
 // # Growth
 //
-// A segment that holds 640 entries is split in two by its next directory bit. That moves at most 640 refs, whatever the
+// A segment that holds 672 entries is split in two by its next directory bit. That moves at most 672 refs, whatever the
 // size of the table. Entries never move. Hashes that a split cannot tell apart, of which honest keys have none, go to
 // segments chained behind the first.
 //

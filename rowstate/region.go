@@ -31,6 +31,7 @@ type region struct {
 	mapped   uintptr
 	dirty    int64           // bytes that may not be zero though nobody uses them: what is left of a recycled region's last life
 	pending  *sync.WaitGroup // of populate
+	slow     bool            // grows slower than others of its size
 }
 
 // newRegion reserves most bytes, or as much of it as the budget could ever give or the system allows.
@@ -41,7 +42,7 @@ func newRegion(b *Budget, purpose string, most int64) *region {
 	}
 	most = (most + hugeSize - 1) &^ (hugeSize - 1)
 	if r := idle.take(most); r != nil {
-		r.budget, r.purpose = b, purpose
+		r.budget, r.purpose, r.slow = b, purpose, false
 		return r
 	}
 	for ; ; most = max(most/2, hugeSize) {
@@ -49,10 +50,7 @@ func newRegion(b *Budget, purpose string, most int64) *region {
 		p, err := unix.MmapPtr(-1, 0, nil, size, unix.PROT_NONE, unix.MAP_ANON|unix.MAP_PRIVATE|unix.MAP_NORESERVE)
 		if err == nil {
 			skip := -uintptr(p) & (hugeSize - 1)
-			r := &region{base: unsafe.Add(p, skip), reserved: most, budget: b, purpose: purpose, mapping: p, mapped: size}
-			// Small regions stay in small pages: the hint works on whole usable huge pages only.
-			_ = unix.Madvise(r.bytes(0, most), unix.MADV_HUGEPAGE)
-			return r
+			return &region{base: unsafe.Add(p, skip), reserved: most, budget: b, purpose: purpose, mapping: p, mapped: size}
 		}
 		if most == hugeSize {
 			panic(fmt.Errorf("rowstate: cannot reserve addresses for %s: %w", purpose, err))
@@ -68,27 +66,24 @@ func (r *region) bytes(from, to int64) []byte {
 
 // grow makes at least the first need bytes usable; they read as zero until written. A large region is mapped some way
 // ahead of that, if the budget allows.
-func (r *region) grow(need int64) error {
+func (r *region) grow(need int64) (err error) {
 	if need <= r.usable {
 		return nil
 	}
 	if need > r.reserved {
 		return &BudgetError{Purpose: r.purpose, Requested: need - r.usable, Used: r.budget.Used(), Limit: min(r.budget.limit, r.reserved)}
 	}
-	to := min(stepFor(need), r.reserved)
-	if ahead := min(to+aheadOf(to), r.reserved); ahead > r.taken && r.extend(ahead) == nil {
-		r.usable = to
-		return nil
-	}
-	if to > r.taken && r.extend(to) != nil {
-		// A step may be too much where its part that is needed is not.
-		to = max(r.taken, (need+pageSize-1)&^(pageSize-1))
-		if err := r.extend(to); err != nil {
-			return err
+	for _, to := range []int64{stepFor(need + r.aheadOf(need)), stepFor(need), (need + pageSize - 1) &^ (pageSize - 1)} {
+		// A step, or what is ahead, may be too much where what is needed is not.
+		to = min(to, r.reserved)
+		if err = r.extend(to); err == nil {
+			break
 		}
 	}
-	r.usable = to
-	return nil
+	if err == nil {
+		r.usable = min((need+smallStep-1)&^(smallStep-1), r.taken)
+	}
+	return err
 }
 
 // extend takes memory up to an offset of the budget and maps it.
@@ -128,22 +123,30 @@ func stepFor(need int64) int64 {
 	return (need + step - 1) &^ (step - 1)
 }
 
-// aheadOf is how far ahead a region of that size is mapped: a thirty-second of it, in huge pages, from 16 MiB on.
-func aheadOf(size int64) int64 {
-	if size < 8*hugeSize {
+// aheadOf is how far ahead a region of that size is mapped at least, from 16 MiB on: up to two huge pages. The entries of a
+// table that grows as fast as it can fill one in some milliseconds, and zeroing one takes as long; its index grows slower.
+func (r *region) aheadOf(size int64) int64 {
+	switch {
+	case size < 8*hugeSize:
 		return 0
+	case r.slow:
+		return min(size/128, hugeSize)
 	}
-	return min((size/32+hugeSize-1)&^(hugeSize-1), 4*hugeSize)
+	return min(size/32, 2*hugeSize)
 }
 
 // populate has the kernel hand out the pages ahead of their use, beside the caller: zeroing a huge page takes a good part of
-// a millisecond, more on a virtual machine whose host has yet to find the memory. It is advice; nothing depends on it.
+// a millisecond, more on a virtual machine whose host has yet to find the memory. Until then pages are small, so that who
+// gets there first doesn't wait for 2 MiB. It is advice; nothing depends on it.
 func (r *region) populate(from, to int64) {
 	if r.pending == nil {
 		r.pending = new(sync.WaitGroup)
 	}
 	pages := r.bytes(from, to)
-	r.pending.Go(func() { _ = unix.Madvise(pages, unix.MADV_POPULATE_WRITE) })
+	r.pending.Go(func() {
+		_ = unix.Madvise(pages, unix.MADV_HUGEPAGE)
+		_ = unix.Madvise(pages, unix.MADV_POPULATE_WRITE)
+	})
 }
 
 // settle waits until no populate is under way: its pages may be about to become somebody else's.

@@ -12,8 +12,8 @@ const (
 	chunksPerSegment = 64
 	segmentSize      = chunksPerSegment * 64
 	segmentSlots     = chunksPerSegment * simd.ChunkSlots
-	// segmentLimit is the number of entries at which a segment splits: 5/6 of its slots.
-	segmentLimit = 640
+	// segmentLimit is the number of entries at which a segment splits: 7/8 of its slots.
+	segmentLimit = 672
 	// earlyLimit is the same for a table of few segments. There it is cheap, and in the cache a lookup's time is that of the
 	// branches that go wrong where an entry overflowed, or where another has the same tag.
 	earlyLimit    = 448
@@ -126,6 +126,7 @@ type segments struct {
 
 func newSegments(b *Budget, purpose string) segments {
 	s := segments{segs: newRegion(b, purpose, maxRegion), dirs: newRegion(b, purpose, maxRegion/64), meters: newRegion(b, purpose, maxRegion/64)}
+	s.segs.slow = true
 	s.base, s.dir, s.metas = s.segs.base, s.dirs.base, s.meters.base
 	s.used, s.limit = 1, earlyLimit
 	for _, g := range []struct {

@@ -10,7 +10,7 @@ type chunk struct {
 	tags     [12]byte
 	overflow byte
 	_        byte
-	passed   uint16
+	passed   uint16 // 0 if overflow is
 	refs     [ChunkSlots]uint32
 }
 

@@ -1,0 +1,251 @@
+package drey.fuzz;
+
+import drey.fuzz.Run.Emitted;
+
+import org.apache.flink.api.common.JobID;
+import org.apache.flink.api.common.RuntimeExecutionMode;
+import org.apache.flink.configuration.Configuration;
+import org.apache.flink.runtime.jobgraph.JobGraph;
+import org.apache.flink.runtime.jobmaster.JobResult;
+import org.apache.flink.runtime.minicluster.MiniCluster;
+import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
+import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
+import org.apache.flink.streaming.api.graph.StreamGraph;
+import org.apache.flink.table.api.bridge.java.StreamStatementSet;
+import org.apache.flink.table.api.bridge.java.StreamTableEnvironment;
+import org.apache.flink.table.catalog.Column;
+import org.apache.flink.table.types.logical.LogicalType;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** One local cluster, on which cases run. */
+final class Engine implements AutoCloseable {
+
+    /** By what queries are executed. */
+    enum Side {
+        STOCK,
+        DREY,
+        BATCH
+    }
+
+    /** Settings that units may have, as they are otherwise: planning a unit makes its settings the environment's. */
+    private static final Map<String, String> PLANNER_DEFAULTS =
+            Map.of(
+                    "drey.batch.rows", "1024",
+                    "table.exec.state.ttl", "0 ms",
+                    "table.exec.mini-batch.enabled", "false",
+                    "table.exec.mini-batch.size", "5000",
+                    "table.exec.mini-batch.allow-latency", "1000 d",
+                    "table.optimizer.agg-phase-strategy", "AUTO",
+                    "table.optimizer.distinct-agg.split.enabled", "false",
+                    "table.exec.deduplicate.mini-batch.compact-changes-enabled", "false");
+
+    private static final long TIMEOUT_NANOS = TimeUnit.SECONDS.toNanos(240);
+    private static final AtomicLong RUNS = new AtomicLong();
+
+    private final MiniCluster cluster;
+
+    Engine() throws Exception {
+        PlanLog.install();
+        Clock.install();
+        Configuration config = new Configuration();
+        config.setString("rest.bind-port", "0");
+        config.setString("taskmanager.memory.managed.size", "2g");
+        config.setString("taskmanager.memory.network.min", "256m");
+        config.setString("taskmanager.memory.network.max", "256m");
+        config.setString("taskmanager.memory.segment-size", "4kb");
+        // Sources that wait for one another have to be restarted together.
+        config.setString("jobmanager.execution.failover-strategy", "full");
+        config.setString("jobstore.max-capacity", "5");
+        config.setString("web.submit.enable", "false");
+        cluster =
+                new MiniCluster(
+                        new MiniClusterConfiguration.Builder()
+                                .setConfiguration(config)
+                                .setNumTaskManagers(1)
+                                .setNumSlotsPerTaskManager(4)
+                                .build());
+        cluster.start();
+    }
+
+    @Override
+    public void close() throws Exception {
+        cluster.close();
+    }
+
+    Outcome run(FuzzCase fuzzCase, Side side) throws Exception {
+        Run run = new Run("r" + RUNS.incrementAndGet(), fuzzCase);
+        try {
+            return run(fuzzCase, side, run);
+        } finally {
+            run.forget();
+            Clock.release();
+        }
+    }
+
+    private Outcome run(FuzzCase fuzzCase, Side side, Run run) throws Exception {
+        StreamExecutionEnvironment env = environment(fuzzCase, side);
+        Map<String, String> rejected = new LinkedHashMap<>();
+        Map<String, List<PlanLog.Node>> plans = new LinkedHashMap<>();
+        boolean any = plan(fuzzCase, side, run, env, rejected, plans);
+        String failure = any ? execute(env.getStreamGraph(), run, side) : null;
+        Map<String, List<Emitted>> emitted = new LinkedHashMap<>();
+        for (Unit unit : fuzzCase.units()) {
+            if (!rejected.containsKey(unit.name())) {
+                unit.queries().forEach(q -> emitted.put(q.name(), run.emitted(q.name())));
+            }
+        }
+        return new Outcome(emitted, rejected, plans, failure);
+    }
+
+    private static StreamExecutionEnvironment environment(FuzzCase fuzzCase, Side side) {
+        Configuration config = Configuration.fromMap(fuzzCase.settings());
+        // Each row's watermark follows it; a period would be the clock's.
+        config.setString("pipeline.auto-watermark-interval", "0 ms");
+        if (side != Side.BATCH) {
+            // Checkpoints are triggered by hand, between the phases.
+            config.setString("execution.checkpointing.interval", "1000 d");
+            config.setString("execution.checkpointing.checkpoints-after-tasks-finish", "false");
+        }
+        config.setString(
+                "restart-strategy.type", fuzzCase.failure() == null ? "disable" : "fixed-delay");
+        config.setString("restart-strategy.fixed-delay.attempts", "1");
+        config.setString("restart-strategy.fixed-delay.delay", "0 ms");
+        StreamExecutionEnvironment env = new StreamExecutionEnvironment(config);
+        env.setParallelism(fuzzCase.parallelism());
+        env.setRuntimeMode(
+                side == Side.BATCH ? RuntimeExecutionMode.BATCH : RuntimeExecutionMode.STREAMING);
+        return env;
+    }
+
+    private static boolean plan(
+            FuzzCase fuzzCase,
+            Side side,
+            Run run,
+            StreamExecutionEnvironment env,
+            Map<String, String> rejected,
+            Map<String, List<PlanLog.Node>> plans) {
+        StreamTableEnvironment tables = StreamTableEnvironment.create(env);
+        tables.getConfig().set("table.local-time-zone", "UTC");
+        // A sink's key may be NULL in a query's result, and SQL has no way to say that it is not.
+        tables.getConfig().set("table.exec.sink.not-null-enforcer", "DROP");
+        tables.getConfig().set("drey.enabled", Boolean.toString(side == Side.DREY));
+        fuzzCase.tables().forEach(t -> tables.executeSql(t.ddl(run.id)));
+        boolean any = false;
+        for (Unit unit : fuzzCase.units()) {
+            if (side != Side.BATCH) {
+                PLANNER_DEFAULTS.forEach(tables.getConfig()::set);
+                unit.settings().forEach(tables.getConfig()::set);
+            }
+            PlanLog.take();
+            try {
+                unit.views().forEach(tables::executeSql);
+                StreamStatementSet statements = tables.createStatementSet();
+                for (Unit.Query query : unit.queries()) {
+                    tables.executeSql(sink(tables, run, query));
+                    statements.addInsertSql("INSERT INTO s_" + query.name() + " " + query.sql());
+                }
+                statements.attachAsDataStream();
+                any = true;
+            } catch (Exception | StackOverflowError | AssertionError e) {
+                rejected.put(unit.name(), describe(e));
+            }
+            plans.put(unit.name(), PlanLog.take());
+        }
+        return any;
+    }
+
+    private static String sink(StreamTableEnvironment tables, Run run, Unit.Query query) {
+        List<String> lines = new ArrayList<>();
+        for (Column c : tables.sqlQuery(query.sql()).getResolvedSchema().getColumns()) {
+            LogicalType type = c.getDataType().getLogicalType();
+            boolean isKey = query.upsertKey().contains(c.getName());
+            lines.add("`" + c.getName() + "` " + type.copy(!isKey).asSerializableString());
+        }
+        if (!query.upsertKey().isEmpty()) {
+            lines.add("PRIMARY KEY (" + String.join(", ", query.upsertKey()) + ") NOT ENFORCED");
+        }
+        return "CREATE TEMPORARY TABLE s_%s (%s) WITH ('connector' = 'fuzz', 'run' = '%s', 'name' = '%s', 'changes' = '%s')"
+                .formatted(
+                        query.name(),
+                        String.join(", ", lines),
+                        run.id,
+                        query.name(),
+                        query.upsertKey().isEmpty()
+                                ? FuzzTable.Kind.RETRACT
+                                : FuzzTable.Kind.UPSERT);
+    }
+
+    /** Runs the job to its end, phase by phase. Returns the error that ended it, or null. */
+    private String execute(StreamGraph graph, Run run, Side side) throws Exception {
+        int sources = graph.getSourceIDs().size();
+        JobGraph jobGraph = graph.getJobGraph();
+        JobID job = jobGraph.getJobID();
+        run.open(0);
+        cluster.submitJob(jobGraph).get();
+        CompletableFuture<JobResult> result = cluster.requestJobResult(job);
+        long deadline = System.nanoTime() + TIMEOUT_NANOS;
+        try {
+            for (int phase = 0; phase < run.phases() - 1 && side != Side.BATCH; phase++) {
+                if (!finish(phase, sources, run, job, result, deadline)) {
+                    break;
+                }
+                run.open(phase + 1);
+            }
+            JobResult end =
+                    result.get(Math.max(1, deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
+            return end.getSerializedThrowable()
+                    .map(t -> describe(t.deserializeError(Engine.class.getClassLoader())))
+                    .orElse(null);
+        } catch (TimeoutException e) {
+            cluster.cancelJob(job);
+            result.get();
+            return "no end within " + TimeUnit.NANOSECONDS.toSeconds(TIMEOUT_NANOS) + " s";
+        }
+    }
+
+    /** Waits until a phase is over everywhere. False if the job ended. */
+    private boolean finish(
+            int phase,
+            int sources,
+            Run run,
+            JobID job,
+            CompletableFuture<JobResult> result,
+            long deadline)
+            throws Exception {
+        while (!result.isDone()) {
+            if (System.nanoTime() > deadline) {
+                throw new TimeoutException();
+            }
+            if (!run.allArrived(phase, sources)) {
+                continue;
+            }
+            try {
+                cluster.triggerCheckpoint(job).get();
+                return true;
+            } catch (ExecutionException e) {
+                // Some task is still starting.
+                TimeUnit.MILLISECONDS.sleep(3);
+            }
+        }
+        return false;
+    }
+
+    /** The innermost cause, in a line. */
+    static String describe(Throwable error) {
+        Throwable cause = error;
+        while (cause.getCause() != null && cause.getCause() != cause) {
+            cause = cause.getCause();
+        }
+        String message = String.valueOf(cause.getMessage());
+        return cause.getClass().getName() + ": " + message.lines().findFirst().orElse("");
+    }
+}

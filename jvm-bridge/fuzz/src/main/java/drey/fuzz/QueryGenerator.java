@@ -1,0 +1,644 @@
+package drey.fuzz;
+
+import drey.fuzz.Relation.Column;
+import drey.fuzz.Relation.Oracle;
+import drey.fuzz.Relation.Order;
+import drey.fuzz.Type.Family;
+
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Stream;
+
+/**
+ * Makes queries over tables, and knows of each how much of its result is determined. The rules by which it leaves
+ * something out, or takes less of a result for determined, are where stock Flink has no one answer:
+ *
+ * <ul>
+ *   <li>nothing is sorted by a column with NaN or -0.0: Flink's comparator finds NaN equal to everything;
+ *   <li>a Top-N with an offset, without its rank, over an updating input is judged by a batch query: {@code
+ *       RetractableTopNFunction} loses rows;
+ *   <li>keep-last by arrival either sees no two equal rows or runs on RocksDB: on the heap Flink emits some updates that
+ *       change nothing;
+ *   <li>timers of equal time, matches of a join and the keys of a bundle have no order;
+ *   <li>FIRST_VALUE and LAST_VALUE over an updating input order values by the wall clock.
+ * </ul>
+ */
+final class QueryGenerator {
+
+    /** Joins get no larger. */
+    private static final long MOST_ROWS = 4000;
+
+    private final Choices choices;
+    private final Expressions expressions;
+    private final List<FuzzTable> tables;
+    private final Traits traits;
+    private final List<Relation> views = new ArrayList<>();
+    private int names;
+
+    /**
+     * What of the job's settings decides how much of a result is determined.
+     *
+     * @param bundles mini-batch is on
+     * @param alternating one table at a time emits rows
+     */
+    record Traits(
+            int parallelism, boolean bundles, boolean alternating, boolean rocksdb, boolean ttl) {}
+
+    QueryGenerator(Choices choices, List<FuzzTable> tables, Traits traits) {
+        this.choices = choices;
+        this.expressions = new Expressions(choices);
+        this.tables = tables;
+        this.traits = traits;
+    }
+
+    /** Queries that are run as one statement set, and the views they share. */
+    Unit unit(String name, Map<String, String> settings) {
+        List<String> ddl = new ArrayList<>();
+        List<Unit.Query> queries = new ArrayList<>();
+        int sinks = choices.chance(15) ? 2 : 1;
+        if (sinks > 1) {
+            Relation base = forGood(relation(choices.between(0, 2)));
+            String view = "v_" + name;
+            ddl.add("CREATE TEMPORARY VIEW " + view + " AS " + select(base));
+            views.add(base.as(view, base.columns()).timed(null, null));
+        }
+        for (int i = 0; i < sinks; i++) {
+            Relation r = forGood(relation(choices.from(1, 2, 1, 2, 3)));
+            List<String> upsertKey =
+                    !r.key().isEmpty() && r.names().containsAll(r.key()) && choices.chance(30)
+                            ? r.key()
+                            : List.of();
+            queries.add(
+                    new Unit.Query(
+                            sinks == 1 ? name : name + "_" + i,
+                            select(r),
+                            upsertKey,
+                            r.order(),
+                            r.oracle(),
+                            r.batch()
+                                    && !r.hasPeculiar()
+                                    && !traits.ttl()
+                                    && r.order() != Order.NOTHING));
+        }
+        return new Unit(name, settings, ddl, queries);
+    }
+
+    private static String select(Relation r) {
+        return r.sql().startsWith("SELECT ")
+                ? r.sql()
+                : "SELECT " + String.join(", ", r.names()) + " FROM " + r.sql();
+    }
+
+    /** Without a processing time, whose values are anything. */
+    private Relation forGood(Relation r) {
+        if (r.proctime() == null || !r.sql().startsWith("SELECT ")) {
+            return r;
+        }
+        return r.as(
+                        "SELECT " + String.join(", ", r.names()) + " FROM " + r.from(alias()),
+                        r.columns())
+                .timed(r.rowtime(), null);
+    }
+
+    private Relation relation(int depth) {
+        if (depth == 0) {
+            return leaf();
+        }
+        Relation input;
+        switch (choices.below(12)) {
+            case 0:
+                return filter(relation(depth - 1));
+            case 1:
+                input = choices.chance(30) ? filter(leaf()) : leaf();
+                return input.rowtime() != null || input.proctime() != null
+                        ? deduplicate(input)
+                        : topN(input);
+            case 2, 3:
+                return topN(relation(depth - 1));
+            case 4, 5, 6:
+                return aggregate(relation(depth - 1));
+            case 7, 8, 9:
+                return join(relation(depth - 1), choices.chance(50) ? leaf() : relation(depth - 1));
+            case 10:
+                return semiJoin(
+                        relation(depth - 1), choices.chance(60) ? leaf() : relation(depth - 1));
+            default:
+                return limit(relation(depth - 1));
+        }
+    }
+
+    private Relation leaf() {
+        if (!views.isEmpty() && choices.chance(80)) {
+            return choices.from(views);
+        }
+        FuzzTable t = choices.from(tables);
+        List<Column> columns =
+                t.columns().stream()
+                        .map(c -> new Column(c.name(), c.type(), c.peculiar()))
+                        .toList();
+        // A source emits in one order. Upserts pass ChangelogNormalize, which is keyed and bundles.
+        Order order =
+                t.kind() == FuzzTable.Kind.UPSERT
+                        ? keyed(Order.SEQUENCE, true, true)
+                        : Order.SEQUENCE;
+        return new Relation(
+                t.name(),
+                columns,
+                order,
+                t.primaryKey() ? List.of(t.column("id")) : List.of(),
+                t.kind() != FuzzTable.Kind.APPEND,
+                true,
+                t.hasRowtime() ? t.column("ts") : null,
+                t.proctime() ? t.column("pt") : null,
+                Set.of(t.name()),
+                Math.max(1, t.changes().size()),
+                Oracle.STREAM);
+    }
+
+    /**
+     * How much is determined behind an operator with a key.
+     *
+     * @param anyOrder its final result is the same in whatever order its input comes
+     * @param bundling it works on bundles if mini-batch is on
+     */
+    private Order keyed(Order input, boolean anyOrder, boolean bundling) {
+        if (input == Order.SEQUENCE) {
+            if (traits.bundles() && bundling) {
+                return Order.RESULT;
+            }
+            return traits.parallelism() == 1 ? Order.SEQUENCE : Order.CHANGES;
+        }
+        // Rows that vanish when they are not used for a while: which, depends on the order of
+        // changes.
+        return input != Order.NOTHING && anyOrder && !traits.ttl() ? Order.RESULT : Order.NOTHING;
+    }
+
+    private Relation filter(Relation input) {
+        List<Column> columns = new ArrayList<>();
+        List<String> items = new ArrayList<>();
+        boolean all = choices.chance(40);
+        for (Column c : input.columns()) {
+            if (all
+                    || input.key().contains(c.name())
+                    || c.name().equals(input.rowtime())
+                    || choices.chance(70)) {
+                columns.add(c);
+                items.add(c.name());
+            }
+        }
+        if (choices.chance(40) || columns.isEmpty()) {
+            String name = name();
+            Column value = expressions.value(input.columns(), name);
+            columns.add(new Column(name, value.type(), false));
+            items.add(value.name());
+        }
+        if (input.proctime() != null) {
+            items.add(input.proctime());
+        }
+        String where =
+                choices.chance(70) ? " WHERE " + expressions.condition(input.columns(), 2) : "";
+        return input.as(
+                "SELECT " + String.join(", ", items) + " FROM " + input.from(alias()) + where,
+                columns);
+    }
+
+    private Relation deduplicate(Relation input) {
+        boolean rowtime =
+                input.rowtime() != null && (input.proctime() == null || choices.chance(70));
+        boolean last = choices.chance(60);
+        List<Column> columns = new ArrayList<>(input.columns());
+        boolean distinctRows = !input.key().isEmpty();
+        if (!rowtime && last && !distinctRows && !traits.rocksdb()) {
+            last = false;
+        }
+        List<Column> keys =
+                some(
+                        input.columns().stream()
+                                .filter(
+                                        c ->
+                                                c.type().family != Family.MAP
+                                                        && !c.name().equals(input.rowtime()))
+                                .toList(),
+                        0,
+                        2);
+        String time = rowtime ? input.rowtime() : input.proctime();
+        Relation result =
+                numbered(
+                        input,
+                        keys,
+                        time + (last ? " DESC" : " ASC"),
+                        "rn = 1",
+                        columns,
+                        List.of());
+        Order order = keyed(input.order(), false, true);
+        if (rowtime && !last && order == Order.SEQUENCE) {
+            // Many keys at one tick of the watermark.
+            order = Order.CHANGES;
+        }
+        if (traits.bundles() && input.order() == Order.SEQUENCE) {
+            order = Order.CHANGES;
+        }
+        return result.ordered(order)
+                .keyed(keyNames(keys))
+                .updating(last || traits.bundles())
+                .batch(false)
+                .timed(null, null);
+    }
+
+    private Relation topN(Relation input) {
+        List<Column> partition =
+                some(
+                        input.columns().stream()
+                                .filter(c -> c.type().family != Family.MAP)
+                                .toList(),
+                        choices.chance(15) ? 0 : 1,
+                        2);
+        List<Column> sortable = input.sortable();
+        if (sortable.isEmpty()) {
+            return filter(input);
+        }
+        List<String> order = new ArrayList<>();
+        Set<String> sorted = new LinkedHashSet<>();
+        int sortColumns = choices.from(1, 2, 1, 3);
+        for (int i = 0; i < sortColumns; i++) {
+            Column c = choices.from(sortable);
+            if (sorted.add(c.name())) {
+                order.add(sort(c.name()));
+            }
+        }
+        boolean total = false;
+        if (!input.key().isEmpty()
+                && sortable.stream().map(Column::name).toList().containsAll(input.key())
+                && choices.chance(70)) {
+            input.key().stream().filter(sorted::add).forEach(k -> order.add(sort(k)));
+            total = true;
+        }
+        int n = choices.from(1, 2, 3, 5, 20);
+        boolean offset = choices.chance(20);
+        boolean number = choices.chance(45);
+        String condition = n == 1 ? "rn = 1" : "rn <= " + n;
+        boolean variable = false;
+        if (offset) {
+            int start = choices.between(2, 4);
+            condition = "rn BETWEEN " + start + " AND " + (start + n);
+        } else {
+            List<Column> ends =
+                    partition.stream()
+                            .filter(
+                                    c ->
+                                            List.of(Type.SMALLINT, Type.INT, Type.BIGINT)
+                                                    .contains(c.type()))
+                            .toList();
+            if (!ends.isEmpty() && choices.chance(20)) {
+                condition = "rn <= " + choices.from(ends).name();
+                variable = true;
+            }
+        }
+        boolean lossy = offset && !number && input.updates();
+        String rank = number ? name() : "rn";
+        List<Column> columns = someKeeping(input.columns(), input.key(), partition);
+        Relation result =
+                numbered(
+                        input,
+                        partition,
+                        String.join(", ", order),
+                        condition.replace("rn", rank),
+                        columns,
+                        number ? List.of(rank) : List.of());
+        List<String> key = List.of();
+        if (number) {
+            key = Stream.concat(partition.stream().map(Column::name), Stream.of(rank)).toList();
+        } else if (!input.key().isEmpty()) {
+            key = input.key();
+        }
+        return result.ordered(keyed(input.order(), total, false))
+                .keyed(key)
+                .updating(true)
+                .batch(total && !variable)
+                .timed(null, null)
+                .judgedBy(lossy ? Oracle.BATCH_ONLY : input.oracle());
+    }
+
+    private String sort(String name) {
+        return name
+                + choices.from(
+                        " ASC",
+                        " DESC",
+                        "",
+                        " DESC NULLS LAST",
+                        " ASC NULLS LAST",
+                        " DESC NULLS FIRST");
+    }
+
+    private Relation numbered(
+            Relation input,
+            List<Column> partition,
+            String order,
+            String condition,
+            List<Column> columns,
+            List<String> rank) {
+        String over =
+                (partition.isEmpty()
+                                ? ""
+                                : "PARTITION BY " + String.join(", ", keyNames(partition)) + " ")
+                        + "ORDER BY "
+                        + order;
+        String number = rank.isEmpty() ? "rn" : rank.get(0);
+        List<String> items = new ArrayList<>(columns.stream().map(Column::name).toList());
+        List<Column> result = new ArrayList<>(columns);
+        if (!rank.isEmpty()) {
+            items.add(number);
+            result.add(new Column(number, Type.BIGINT, false));
+        }
+        return input.as(
+                "SELECT %s FROM (SELECT *, ROW_NUMBER() OVER (%s) AS %s FROM %s) WHERE %s"
+                        .formatted(
+                                String.join(", ", items), over, number, input.from(""), condition),
+                result);
+    }
+
+    private Relation limit(Relation input) {
+        List<Column> sortable = input.sortable();
+        int n = choices.from(3, 1, 10, 50);
+        boolean offset = choices.chance(25);
+        String limit = " LIMIT " + n + (offset ? " OFFSET " + choices.between(1, 5) : "");
+        List<Column> columns = someKeeping(input.columns(), input.key(), List.of());
+        String select =
+                "SELECT " + String.join(", ", keyNames(columns)) + " FROM " + input.from(alias());
+        Oracle oracle = offset && input.updates() ? Oracle.BATCH_ONLY : input.oracle();
+        List<Column> visible = sortable.stream().filter(columns::contains).toList();
+        if (visible.isEmpty() || choices.chance(25)) {
+            return input.as(select + limit, columns)
+                    .ordered(keyed(input.order(), false, false))
+                    .updating(input.updates())
+                    .batch(false)
+                    .timed(null, null)
+                    .judgedBy(oracle);
+        }
+        List<String> order = new ArrayList<>();
+        Column first = choices.from(visible);
+        order.add(sort(first.name()));
+        boolean total =
+                !input.key().isEmpty()
+                        && keyNames(visible).containsAll(input.key())
+                        && choices.chance(70);
+        if (total) {
+            input.key().stream()
+                    .filter(k -> !k.equals(first.name()))
+                    .forEach(k -> order.add(sort(k)));
+        }
+        return input.as(select + " ORDER BY " + String.join(", ", order) + limit, columns)
+                .ordered(keyed(input.order(), total, false))
+                .updating(true)
+                .batch(total)
+                .timed(null, null)
+                .judgedBy(oracle);
+    }
+
+    private Relation aggregate(Relation input) {
+        List<Column> groupable =
+                input.columns().stream().filter(c -> c.type().family != Family.MAP).toList();
+        List<Column> groups = some(groupable, choices.chance(15) ? 0 : 1, 3);
+        Calls calls = new Calls(choices, expressions, input);
+        int count = choices.from(1, 2, 3, 4);
+        List<Column> columns = new ArrayList<>(groups);
+        List<String> items = new ArrayList<>(keyNames(groups));
+        boolean distinctOnly = !groups.isEmpty() && choices.chance(8);
+        for (int i = 0; i < count && !distinctOnly; i++) {
+            String name = name();
+            Column call = calls.next();
+            items.add(call.name() + " AS " + name);
+            columns.add(new Column(name, call.type(), call.peculiar()));
+        }
+        String by =
+                groups.isEmpty() || distinctOnly
+                        ? ""
+                        : " GROUP BY " + String.join(", ", keyNames(groups));
+        List<String> key = keyNames(groups);
+        if (groups.size() > 1 && !distinctOnly && choices.chance(20)) {
+            by =
+                    switch (choices.below(3)) {
+                        case 0 -> " GROUP BY ROLLUP (" + String.join(", ", keyNames(groups)) + ")";
+                        case 1 -> " GROUP BY CUBE (" + String.join(", ", keyNames(groups)) + ")";
+                        default ->
+                                " GROUP BY GROUPING SETS (("
+                                        + groups.get(0).name()
+                                        + "), ("
+                                        + String.join(", ", keyNames(groups))
+                                        + "))";
+                    };
+            key = List.of();
+        }
+        String where =
+                choices.chance(25) ? " WHERE " + expressions.condition(input.columns(), 1) : "";
+        // Without groups there is no row before the first one came, but batch has one.
+        String having = !by.isEmpty() && choices.chance(10) ? " HAVING COUNT(*) > 1" : "";
+        Order order =
+                calls.undetermined ? Order.NOTHING : keyed(input.order(), calls.anyOrder, true);
+        return input.as(
+                        "SELECT "
+                                + (distinctOnly ? "DISTINCT " : "")
+                                + String.join(", ", items)
+                                + " FROM "
+                                + input.from(alias())
+                                + where
+                                + by
+                                + having,
+                        columns)
+                .ordered(order)
+                .keyed(key)
+                .updating(true)
+                .batch(calls.anyOrder && !groups.isEmpty() && !input.hasPeculiar())
+                .timed(null, null)
+                .sized(input.rows());
+    }
+
+    private Relation join(Relation left, Relation right) {
+        left = side(left);
+        right = side(right);
+        List<Column[]> pairs = expressions.joinable(left.columns(), right.columns());
+        String kind = choices.from("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN");
+        List<String> conditions = new ArrayList<>();
+        Set<String> leftKeys = new LinkedHashSet<>();
+        Set<String> rightKeys = new LinkedHashSet<>();
+        equate(pairs, conditions, leftKeys, rightKeys);
+        long product = left.rows() * right.rows();
+        if (conditions.isEmpty() && product > MOST_ROWS
+                || !conditions.isEmpty() && product / 3 > 5 * MOST_ROWS) {
+            return filter(left);
+        }
+        List<Column> columns = new ArrayList<>(left.columns());
+        columns.addAll(right.columns());
+        if (choices.chance(conditions.isEmpty() ? 90 : 35)) {
+            conditions.add(expressions.condition(columns, 1));
+        }
+        String on = conditions.isEmpty() ? "TRUE" : String.join(" AND ", conditions);
+        Relation both =
+                left.as(
+                        "SELECT %s FROM %s %s %s ON %s"
+                                .formatted(
+                                        String.join(", ", keyNames(columns)),
+                                        left.from(alias()),
+                                        kind,
+                                        right.from(alias()),
+                                        on),
+                        columns);
+        boolean unique =
+                !left.key().isEmpty()
+                        && !right.key().isEmpty()
+                        && leftKeys.containsAll(left.key())
+                        && rightKeys.containsAll(right.key());
+        List<String> key =
+                left.key().isEmpty()
+                                || right.key().isEmpty()
+                                || !List.of("JOIN", "LEFT JOIN").contains(kind)
+                        ? List.of()
+                        : Stream.concat(left.key().stream(), right.key().stream()).toList();
+        boolean updates = left.updates() || right.updates() || !kind.equals("JOIN");
+        return both.with(right)
+                .ordered(joined(left, right, unique))
+                .keyed(key)
+                .updating(updates)
+                .timed(null, null)
+                .sized(conditions.isEmpty() ? product : product / 3);
+    }
+
+    private Relation semiJoin(Relation left, Relation right) {
+        left = side(left);
+        right = side(right);
+        List<Column[]> pairs = expressions.joinable(left.columns(), right.columns());
+        String not = choices.chance(50) ? "NOT " : "";
+        String condition;
+        List<Column[]> inPairs = pairs.stream().filter(p -> p[0].type().isFlat()).toList();
+        if (!inPairs.isEmpty() && choices.chance(35)) {
+            Column[] pair = choices.from(inPairs);
+            String where =
+                    choices.chance(40) ? " WHERE " + expressions.condition(right.columns(), 1) : "";
+            condition =
+                    pair[0].name()
+                            + " "
+                            + not
+                            + "IN (SELECT "
+                            + pair[1].name()
+                            + " FROM "
+                            + right.from(alias())
+                            + where
+                            + ")";
+        } else {
+            List<String> conditions = new ArrayList<>();
+            equate(pairs, conditions, new LinkedHashSet<>(), new LinkedHashSet<>());
+            List<Column> columns = new ArrayList<>(left.columns());
+            columns.addAll(right.columns());
+            if (conditions.isEmpty() || choices.chance(35)) {
+                conditions.add(expressions.condition(columns, 1));
+            }
+            condition =
+                    not
+                            + "EXISTS (SELECT 1 FROM "
+                            + right.from(alias())
+                            + " WHERE "
+                            + String.join(" AND ", conditions)
+                            + ")";
+        }
+        if (left.rows() * right.rows() > 20 * MOST_ROWS) {
+            return filter(left);
+        }
+        String select =
+                "SELECT "
+                        + String.join(", ", left.names())
+                        + " FROM "
+                        + left.from(alias())
+                        + " WHERE "
+                        + condition;
+        return left.as(select, left.columns())
+                .with(right)
+                .ordered(joined(left, right, false))
+                .updating(true)
+                .timed(null, null);
+    }
+
+    private void equate(
+            List<Column[]> pairs, List<String> conditions, Set<String> left, Set<String> right) {
+        if (pairs.isEmpty() || choices.chance(8)) {
+            return;
+        }
+        int count = choices.from(1, 1, 2);
+        for (int i = 0; i < count; i++) {
+            Column[] pair = choices.from(pairs);
+            if (left.add(pair[0].name()) && right.add(pair[1].name())) {
+                boolean nullSafe = choices.chance(12);
+                conditions.add(
+                        pair[0].name()
+                                + (nullSafe ? " IS NOT DISTINCT FROM " : " = ")
+                                + pair[1].name());
+            }
+        }
+    }
+
+    /** As a side of a join: with names of its own, and without time attributes, which regular joins don't take. */
+    private Relation side(Relation r) {
+        String prefix = name();
+        List<String> items = new ArrayList<>();
+        List<Column> columns = new ArrayList<>();
+        for (Column c : r.columns()) {
+            String name = prefix + "_" + c.name();
+            String value =
+                    c.name().equals(r.rowtime())
+                            ? "CAST(" + c.name() + " AS " + c.type().sql + ")"
+                            : c.name();
+            items.add(value + " AS " + name);
+            columns.add(new Column(name, c.type(), c.peculiar()));
+        }
+        return r.as("SELECT " + String.join(", ", items) + " FROM " + r.from(alias()), columns)
+                .keyed(r.key().stream().map(k -> prefix + "_" + k).toList())
+                .timed(null, null);
+    }
+
+    private Order joined(Relation left, Relation right, boolean unique) {
+        boolean both = left.order() == Order.SEQUENCE && right.order() == Order.SEQUENCE;
+        boolean disjoint = left.tables().stream().noneMatch(right.tables()::contains);
+        if (both && disjoint && traits.alternating() && !traits.bundles()) {
+            return unique && traits.parallelism() == 1 ? Order.SEQUENCE : Order.CHANGES;
+        }
+        return left.order() == Order.NOTHING || right.order() == Order.NOTHING || traits.ttl()
+                ? Order.NOTHING
+                : Order.RESULT;
+    }
+
+    /** Some columns, each once. */
+    private List<Column> some(List<Column> columns, int least, int most) {
+        int count = Math.min(columns.size(), choices.between(least, most));
+        Set<Column> some = new LinkedHashSet<>();
+        for (int i = 0; i < count; i++) {
+            some.add(choices.from(columns));
+        }
+        return List.copyOf(some);
+    }
+
+    private List<Column> someKeeping(List<Column> columns, List<String> key, List<Column> also) {
+        boolean all = choices.chance(50);
+        return columns.stream()
+                .filter(
+                        c ->
+                                all
+                                        || key.contains(c.name())
+                                        || also.contains(c)
+                                        || choices.chance(60))
+                .toList();
+    }
+
+    private static List<String> keyNames(List<Column> columns) {
+        return columns.stream().map(Column::name).toList();
+    }
+
+    private String name() {
+        return "x" + names++;
+    }
+
+    private String alias() {
+        return "q" + names++;
+    }
+}

@@ -42,9 +42,6 @@ final class CaseGenerator {
         if (rocksdb) {
             settings.put("state.backend.type", "rocksdb");
         }
-        if (choices.chance(10)) {
-            settings.put("execution.checkpointing.unaligned.enabled", "true");
-        }
         List<Map<String, Integer>> phases = phases(choices, tables, alternating, fails);
         Failure failure = fails ? failure(choices, phases) : null;
 

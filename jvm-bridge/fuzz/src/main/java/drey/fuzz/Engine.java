@@ -11,6 +11,7 @@ import org.apache.flink.runtime.minicluster.MiniCluster;
 import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.streaming.api.graph.StreamGraph;
+import org.apache.flink.streaming.api.operators.SimpleUdfStreamOperatorFactory;
 import org.apache.flink.table.api.bridge.java.StreamStatementSet;
 import org.apache.flink.table.api.bridge.java.StreamTableEnvironment;
 import org.apache.flink.table.catalog.Column;
@@ -66,6 +67,7 @@ final class Engine implements AutoCloseable {
         config.setString("jobmanager.execution.failover-strategy", "full");
         config.setString("jobstore.max-capacity", "5");
         config.setString("web.submit.enable", "false");
+        config.setString("metrics.fetcher.update-interval", "0");
         cluster =
                 new MiniCluster(
                         new MiniClusterConfiguration.Builder()
@@ -96,7 +98,7 @@ final class Engine implements AutoCloseable {
         Map<String, String> rejected = new LinkedHashMap<>();
         Map<String, List<PlanLog.Node>> plans = new LinkedHashMap<>();
         boolean any = plan(fuzzCase, side, run, env, rejected, plans);
-        String failure = any ? execute(env.getStreamGraph(), run, side) : null;
+        String failure = any ? execute(env, run, side) : null;
         Map<String, List<Emitted>> emitted = new LinkedHashMap<>();
         for (Unit unit : fuzzCase.units()) {
             if (!rejected.containsKey(unit.name())) {
@@ -185,8 +187,19 @@ final class Engine implements AutoCloseable {
     }
 
     /** Runs the job to its end, phase by phase. Returns the error that ended it, or null. */
-    private String execute(StreamGraph graph, Run run, Side side) throws Exception {
-        int sources = graph.getSourceIDs().size();
+    private String execute(StreamExecutionEnvironment env, Run run, Side side) throws Exception {
+        StreamGraph graph = env.getStreamGraph(false);
+        int sources = replaySources(graph);
+        // The planner makes a source of nothing where a condition is never true. It ends at once;
+        // checkpoints have to go on
+        // without it, and then the job waits for a last one.
+        boolean others = sources < graph.getSourceIDs().size() && side != Side.BATCH;
+        if (others) {
+            Configuration config = new Configuration();
+            config.setString("execution.checkpointing.checkpoints-after-tasks-finish", "true");
+            env.configure(config);
+            graph = env.getStreamGraph(false);
+        }
         JobGraph jobGraph = graph.getJobGraph();
         JobID job = jobGraph.getJobID();
         run.open(0);
@@ -200,6 +213,12 @@ final class Engine implements AutoCloseable {
                 }
                 run.open(phase + 1);
             }
+            while (others && !result.isDone() && System.nanoTime() < deadline) {
+                TimeUnit.MILLISECONDS.sleep(20);
+                CompletableFuture.anyOf(
+                                cluster.triggerCheckpoint(job).exceptionally(e -> null), result)
+                        .get();
+            }
             JobResult end =
                     result.get(Math.max(1, deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
             return end.getSerializedThrowable()
@@ -210,6 +229,17 @@ final class Engine implements AutoCloseable {
             result.get();
             return "no end within " + TimeUnit.NANOSECONDS.toSeconds(TIMEOUT_NANOS) + " s";
         }
+    }
+
+    private static int replaySources(StreamGraph graph) {
+        return (int)
+                graph.getSourceIDs().stream()
+                        .map(id -> graph.getStreamNode(id).getOperatorFactory())
+                        .filter(
+                                f ->
+                                        f instanceof SimpleUdfStreamOperatorFactory<?> udf
+                                                && udf.getUserFunction() instanceof ReplaySource)
+                        .count();
     }
 
     /** Waits until a phase is over everywhere. False if the job ended. */
@@ -229,8 +259,9 @@ final class Engine implements AutoCloseable {
                 continue;
             }
             try {
-                cluster.triggerCheckpoint(job).get();
-                return true;
+                // When the job ends, nobody completes what was triggered.
+                CompletableFuture.anyOf(cluster.triggerCheckpoint(job), result).get();
+                return !result.isDone();
             } catch (ExecutionException e) {
                 // Some task is still starting.
                 TimeUnit.MILLISECONDS.sleep(3);

@@ -3,11 +3,7 @@ package drey.parity;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import drey.jni.NativeOperator;
-import drey.runtime.BatchOptions;
-import drey.runtime.NativeExecutions;
 
-import org.apache.flink.runtime.state.StateBackend;
-import org.apache.flink.state.rocksdb.EmbeddedRocksDBStateBackend;
 import org.apache.flink.table.types.logical.LogicalType;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DynamicTest;
@@ -17,8 +13,6 @@ import org.junit.jupiter.api.TestFactory;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
-import java.util.function.Supplier;
-import java.util.random.RandomGenerator;
 import java.util.stream.Stream;
 
 /**
@@ -74,10 +68,11 @@ class DeduplicateParityTest {
                                         () -> {
                                             SplittableRandom rng =
                                                     new SplittableRandom(type.hashCode());
-                                            compare(
-                                                    dedup,
-                                                    new Schema(List.of(type)),
+                                            Parity.run(
+                                                    new DeduplicateSubject(
+                                                            dedup, new Schema(List.of(type))),
                                                     rng,
+                                                    100,
                                                     4_000,
                                                     100);
                                         }));
@@ -98,45 +93,6 @@ class DeduplicateParityTest {
         for (int i = 0; i < columns; i++) {
             keyTypes.add(KEY_TYPES.get(rng.nextInt(KEY_TYPES.size())));
         }
-        int keySpace = new int[] {3, 40, 1000}[rng.nextInt(3)];
-        try {
-            compare(dedup, new Schema(keyTypes), rng, rows, keySpace);
-        } catch (Throwable e) {
-            throw new AssertionError("seed " + seed + ", keys " + keyTypes, e);
-        }
-    }
-
-    private static void compare(
-            Deduplication dedup, Schema schema, RandomGenerator rng, int rows, int keySpace)
-            throws Exception {
-        Scenario scenario =
-                Scenario.random(
-                        schema,
-                        new Scenario.Options(rows, keySpace, dedup.ttl() > 0, 100, true),
-                        rng,
-                        dedup.ttl());
-        BatchOptions options =
-                new BatchOptions(
-                        new int[] {1, 2, 3, 7, 64, 1024, 4096}[rng.nextInt(7)],
-                        new int[] {100, 5_000, 1 << 20}[rng.nextInt(3)],
-                        rng.nextInt(4) == 0 ? 0 : 5);
-        Supplier<StateBackend> backend =
-                dedup.heapDiffersFromRocks() ? EmbeddedRocksDBStateBackend::new : () -> null;
-        String what = dedup + ", " + options;
-
-        Log flink = Runner.stock(scenario, dedup, backend);
-        long before = NativeExecutions.of("deduplicate").rowsIn();
-        Log drey = Runner.ours(scenario, dedup, options);
-        assertThat(NativeExecutions.of("deduplicate").rowsIn() - before)
-                .as("rows that went through the library")
-                .isEqualTo(rows);
-
-        if (dedup.usesTimers()) {
-            // Timers of equal time fire in the order of Flink's heap, which nothing else can know.
-            Compare.sequencesByKey(schema, flink, drey, what);
-            Compare.ascendingTime(schema, drey, what);
-        } else {
-            Compare.sequences(schema, flink, drey, what);
-        }
+        Parity.run(new DeduplicateSubject(dedup, new Schema(keyTypes)), seed, rows);
     }
 }

@@ -40,6 +40,7 @@ final class Harness extends AbstractStreamOperatorTestHarness<RowData> {
 
     private final MockEnvironment environment;
     private Metrics metrics;
+    private Log log;
 
     private Harness(StreamOperator<RowData> operator, MockEnvironment environment)
             throws Exception {
@@ -107,6 +108,7 @@ final class Harness extends AbstractStreamOperatorTestHarness<RowData> {
                         .build();
         Harness harness = make(operatorOrFactory, environment);
         harness.metrics = metrics;
+        harness.log = log;
         if (objectReuse) {
             harness.executionConfig.enableObjectReuse();
         }
@@ -148,6 +150,10 @@ final class Harness extends AbstractStreamOperatorTestHarness<RowData> {
     OperatorSubtaskState checkpoint(long id) throws Exception {
         prepareSnapshotPreBarrier(id);
         return snapshot(id, id);
+    }
+
+    Log log() {
+        return log;
     }
 
     Metrics metrics() {

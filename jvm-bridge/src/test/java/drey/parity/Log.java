@@ -10,6 +10,7 @@ import org.apache.flink.streaming.runtime.watermarkstatus.WatermarkStatus;
 import org.apache.flink.table.data.RowData;
 import org.apache.flink.table.data.binary.BinaryRowData;
 import org.apache.flink.table.runtime.typeutils.RowDataSerializer;
+import org.apache.flink.table.types.logical.RowType;
 import org.apache.flink.types.RowKind;
 import org.apache.flink.util.OutputTag;
 
@@ -23,22 +24,47 @@ class Log implements Output<StreamRecord<RowData>> {
     /** A row with its kind and record timestamp, or another stream element ({@code row} null, {@code other} not). */
     record Entry(RowKind kind, BinaryRowData row, Long timestamp, String other) {
 
-        String format(Schema schema) {
+        String format(RowType type) {
             if (row == null) {
                 return other;
             }
             row.setRowKind(kind);
-            String text = schema.format(row) + (timestamp == null ? "" : " @" + timestamp);
+            String text = Schema.format(type, row) + (timestamp == null ? "" : " @" + timestamp);
             row.setRowKind(RowKind.INSERT);
             return other == null ? text : text + " in " + other;
         }
     }
 
     final List<Entry> entries = new ArrayList<>();
+
+    /** Where in the entries begins what the next element of the input causes. */
+    final List<Integer> marks = new ArrayList<>();
+
     private final RowDataSerializer serializer;
 
     Log(Schema schema) {
-        serializer = schema.serializer();
+        this(schema.type());
+    }
+
+    Log(RowType type) {
+        serializer = new RowDataSerializer(type);
+    }
+
+    /** A copy of what is in a log. */
+    Log(Log other) {
+        serializer = other.serializer;
+        entries.addAll(other.entries);
+        marks.addAll(other.marks);
+    }
+
+    /** An element of the input follows. */
+    void mark() {
+        marks.add(entries.size());
+    }
+
+    void clear() {
+        entries.clear();
+        marks.clear();
     }
 
     @Override

@@ -17,41 +17,34 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
 
-/** Plays a {@link Scenario} on an operator of as many subtasks as it asks for. */
-final class Runner {
+/** Plays the steps of a {@link Scenario} on an operator, Flink's or ours, of as many subtasks as they ask for. */
+final class Runner implements AutoCloseable {
 
-    private final Schema schema;
+    private final Subject subject;
     private final Supplier<Object> operators;
     private final Supplier<StateBackend> backends;
-
-    /** The logs of all subtasks, one after the other: between subtasks there is no order to compare. */
-    private final Log log;
-
-    private final RowDataKeySelector selector;
+    private final List<RowDataKeySelector> selectors;
 
     private List<Harness> subtasks = new ArrayList<>();
-    private final List<Log> subtaskLogs = new ArrayList<>();
+    private List<Log> logs = new ArrayList<>();
     private long clock;
     private long checkpoints;
 
-    private Runner(Schema schema, Supplier<Object> operators, Supplier<StateBackend> backends) {
-        this.schema = schema;
+    private Runner(Subject subject, Supplier<Object> operators, Supplier<StateBackend> backends)
+            throws Exception {
+        this.subject = subject;
         this.operators = operators;
         this.backends = backends;
-        this.log = new Log(schema);
-        this.selector = schema.selector();
+        this.selectors = subject.selectors();
+        start(1, null);
     }
 
-    static Log stock(Scenario scenario, Deduplication dedup, Supplier<StateBackend> backends)
-            throws Exception {
-        return new Runner(scenario.schema, () -> dedup.stock(scenario.schema), backends)
-                .run(scenario);
+    static Runner stock(Subject subject) throws Exception {
+        return new Runner(subject, subject::stock, subject::backend);
     }
 
-    static Log ours(Scenario scenario, Deduplication dedup, BatchOptions options) throws Exception {
-        return new Runner(
-                        scenario.schema, () -> factory(scenario.schema, dedup, options), () -> null)
-                .run(scenario);
+    static Runner ours(Subject subject, BatchOptions options) throws Exception {
+        return new Runner(subject, () -> subject.ours(options), () -> null);
     }
 
     static NativeOperatorFactory factory(Schema schema, Deduplication dedup, BatchOptions options) {
@@ -63,56 +56,73 @@ final class Runner {
                 options);
     }
 
-    private Log run(Scenario scenario) throws Exception {
-        try {
-            start(1, null);
-            for (Scenario.Step step : scenario.steps) {
-                if (step instanceof Scenario.Row row) {
-                    process(row);
-                } else if (step instanceof Scenario.WatermarkStep mark) {
-                    for (Harness h : subtasks) {
-                        h.processWatermark(mark.timestamp());
-                    }
-                } else if (step instanceof Scenario.Clock tick) {
-                    clock = tick.millis();
-                    for (Harness h : subtasks) {
-                        h.setClock(clock);
-                    }
-                } else if (step instanceof Scenario.Checkpoint) {
-                    snapshot();
-                    subtaskLogs.forEach(l -> l.other("checkpoint"));
-                } else if (step instanceof Scenario.Restart restart) {
-                    OperatorSubtaskState state = snapshot();
-                    int before = subtasks.size();
-                    close();
-                    log.other("restart at parallelism " + restart.parallelism());
-                    start(restart.parallelism(), new Restored(state, before));
-                }
+    /** Plays a step. Behind a checkpoint or a restart everything the operator had to emit is in the logs. */
+    void play(Scenario.Step step) throws Exception {
+        if (step instanceof Scenario.Row row) {
+            process(row);
+        } else if (step instanceof Scenario.WatermarkStep mark) {
+            for (int i = 0; i < subtasks.size(); i++) {
+                logs.get(i).mark();
+                subtasks.get(i).processWatermark(mark.input(), mark.timestamp());
             }
+        } else if (step instanceof Scenario.Clock tick) {
+            clock = tick.millis();
             for (Harness h : subtasks) {
-                h.endInput();
-                h.streamOperator().finish();
+                h.setClock(clock);
             }
-        } finally {
+        } else if (step instanceof Scenario.Checkpoint) {
+            snapshot();
+        } else if (step instanceof Scenario.Restart restart) {
+            OperatorSubtaskState state = snapshot();
+            int before = subtasks.size();
+            List<Log> emitted = logs;
             close();
+            start(restart.parallelism(), new Restored(state, before));
+            // Until they are taken, those of the operators that are gone come first.
+            emitted.addAll(logs);
+            logs = emitted;
         }
-        return log;
+    }
+
+    /** The end of the input. */
+    void end() throws Exception {
+        for (Harness h : subtasks) {
+            h.endInput();
+            h.streamOperator().finish();
+        }
+    }
+
+    /** What the subtasks have emitted since the last time; between subtasks there is no order. */
+    List<Log> take() {
+        List<Log> taken = logs;
+        logs = new ArrayList<>();
+        for (Harness h : subtasks) {
+            Log old = h.log();
+            Log taking = new Log(old);
+            taken.set(taken.indexOf(old), taking);
+            old.clear();
+            logs.add(old);
+        }
+        return taken;
     }
 
     private record Restored(OperatorSubtaskState state, int parallelism) {}
 
     private void start(int parallelism, Restored from) throws Exception {
+        logs = new ArrayList<>();
         for (Harness.Subtask subtask : Harness.subtasks(parallelism)) {
-            Log subtaskLog = new Log(schema);
-            subtaskLogs.add(subtaskLog);
+            Log log = new Log(subject.output());
+            logs.add(log);
             Harness h =
                     Harness.create(
                             operators.get(),
-                            schema,
-                            subtaskLog,
+                            selectors,
+                            subject.output(),
+                            log,
                             backends.get(),
                             Harness.MEMORY,
-                            subtask);
+                            subtask,
+                            false);
             subtasks.add(h);
             h.setClock(clock);
             h.start(
@@ -128,14 +138,18 @@ final class Runner {
     }
 
     private void process(Scenario.Row step) throws Exception {
-        BinaryRowData row = step.row().copy();
+        BinaryRowData row = step.row().copy(); // the operator may keep it, or change its kind
         int index =
                 subtasks.size() == 1
                         ? 0
                         : KeyGroupRangeAssignment.assignKeyToParallelOperator(
-                                selector.getKey(row), Harness.MAX_PARALLELISM, subtasks.size());
+                                selectors.get(step.input()).getKey(row),
+                                Harness.MAX_PARALLELISM,
+                                subtasks.size());
+        subtasks.get(index).log().mark();
         subtasks.get(index)
                 .processElement(
+                        step.input(),
                         step.timestamp() == null
                                 ? new StreamRecord<RowData>(row)
                                 : new StreamRecord<>(row, step.timestamp()));
@@ -145,18 +159,18 @@ final class Runner {
         OperatorSubtaskState[] states = new OperatorSubtaskState[subtasks.size()];
         long id = ++checkpoints;
         for (int i = 0; i < states.length; i++) {
+            subtasks.get(i).log().mark();
             states[i] = subtasks.get(i).checkpoint(id);
         }
         return AbstractStreamOperatorTestHarness.repackageState(states);
     }
 
-    private void close() throws Exception {
+    @Override
+    public void close() throws Exception {
         List<Harness> closing = subtasks;
         subtasks = new ArrayList<>();
         for (Harness h : closing) {
             h.close();
         }
-        subtaskLogs.forEach(l -> log.entries.addAll(l.entries));
-        subtaskLogs.clear();
     }
 }

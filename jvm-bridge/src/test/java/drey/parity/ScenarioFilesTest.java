@@ -145,11 +145,11 @@ class ScenarioFilesTest {
         }
         Schema schema = new Schema(keyTypes);
         Scenario scenario =
-                Scenario.random(
-                        schema,
-                        new Scenario.Options(60, 5, dedup.ttl() > 0, 0, false),
-                        rng,
-                        dedup.ttl());
+                new Scenario(
+                        1,
+                        (input, rowtime) -> schema.binary(schema.row(rng, 5, rowtime)),
+                        new Scenario.Options(60, dedup.ttl(), 0),
+                        rng);
         ScenarioFile file = new ScenarioFile();
         file.spec = dedup.spec(schema);
         file.input = schema.type();
@@ -163,7 +163,8 @@ class ScenarioFilesTest {
             file.header.add("whole");
         }
         file.header.add("");
-        for (Scenario.Step step : scenario.steps) {
+        while (scenario.hasNext()) {
+            Scenario.Step step = scenario.next();
             String text = null;
             if (step instanceof Scenario.Row r) {
                 text = ScenarioFile.format(schema.type(), RowKind.INSERT, r.row());

@@ -231,6 +231,10 @@ final class Schema {
     }
 
     String format(RowData row) {
+        return format(type, row);
+    }
+
+    static String format(RowType type, RowData row) {
         StringBuilder s = new StringBuilder(row.getRowKind().shortString());
         for (int i = 0; i < type.getFieldCount(); i++) {
             Object v = RowData.createFieldGetter(type.getTypeAt(i), i).getFieldOrNull(row);

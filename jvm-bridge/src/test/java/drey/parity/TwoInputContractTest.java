@@ -78,7 +78,7 @@ class TwoInputContractTest {
                 }
             }
             h.endInput();
-            assertThat(log.entries.stream().map(e -> e.format(schema))).isEqualTo(expected);
+            assertThat(log.entries.stream().map(e -> e.format(schema.type()))).isEqualTo(expected);
         }
     }
 

@@ -1,0 +1,92 @@
+package drey.parity;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import drey.runtime.BatchOptions;
+import drey.runtime.NativeExecutions;
+
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.random.RandomGenerator;
+
+/**
+ * Plays a scenario on Flink's operator and on ours, side by side, and compares what they emit from checkpoint to checkpoint, so that
+ * its length is no matter of memory. A seed is all a run depends on.
+ */
+final class Parity {
+
+    private Parity() {}
+
+    /** What was compared. */
+    record Result(long rowsIn, long rowsOut) {}
+
+    /** A run of so many rows; the seed says everything else. A failure names it. */
+    static Result run(Subject subject, long seed, long rows) throws Exception {
+        SplittableRandom rng = new SplittableRandom(seed);
+        int keySpace = new int[] {3, 40, 1000}[rng.nextInt(3)];
+        try {
+            return run(subject, rng, keySpace, rows, 100);
+        } catch (Throwable e) {
+            throw new AssertionError(
+                    subject
+                            + ": seed "
+                            + seed
+                            + ", spec "
+                            + subject.spec()
+                            + ", inputs "
+                            + subject.inputs(),
+                    e);
+        }
+    }
+
+    static Result run(
+            Subject subject, RandomGenerator rng, int keySpace, long rows, int burstsPerRestart)
+            throws Exception {
+        BatchOptions options =
+                new BatchOptions(
+                        new int[] {1, 2, 3, 7, 64, 1024, 4096}[rng.nextInt(7)],
+                        new int[] {100, 5_000, 1 << 20}[rng.nextInt(3)],
+                        rng.nextInt(4) == 0 ? 0 : 5);
+        Scenario scenario =
+                new Scenario(
+                        subject.inputs().size(),
+                        subject.feed(rng, keySpace),
+                        new Scenario.Options(rows, subject.ttl(), burstsPerRestart),
+                        rng);
+        String what = subject + ", " + options;
+        long before = NativeExecutions.of(subject.operator()).rowsIn();
+        long rowsOut = 0;
+        try (Runner flink = Runner.stock(subject);
+                Runner drey = Runner.ours(subject, options)) {
+            while (scenario.hasNext()) {
+                Scenario.Step step = scenario.next();
+                flink.play(step);
+                drey.play(step);
+                if (step instanceof Scenario.Checkpoint || step instanceof Scenario.Restart) {
+                    rowsOut += compare(subject, flink, drey, what);
+                }
+            }
+            flink.end();
+            drey.end();
+            rowsOut += compare(subject, flink, drey, what);
+        }
+        assertThat(NativeExecutions.of(subject.operator()).rowsIn() - before)
+                .as("rows that went through the library")
+                .isEqualTo(rows);
+        return new Result(rows, rowsOut);
+    }
+
+    private static long compare(Subject subject, Runner flink, Runner drey, String what)
+            throws Exception {
+        List<Log> expected = flink.take();
+        List<Log> actual = drey.take();
+        assertThat(actual).hasSameSizeAs(expected);
+        long rows = 0;
+        for (int i = 0; i < expected.size(); i++) {
+            Compare.logs(subject, expected.get(i), actual.get(i), what);
+            subject.check(actual.get(i), what);
+            rows += expected.get(i).entries.size();
+        }
+        return rows;
+    }
+}

@@ -1,0 +1,37 @@
+package drey.parity;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import drey.jni.NativeOperator;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.TestFactory;
+
+import java.util.stream.Stream;
+
+/** Flink's Top-N against ours, row by row, through restarts and changes of the parallelism. */
+class RankParityTest {
+
+    private static final int ROWS = 2_000;
+
+    @AfterEach
+    void nothingIsLeftOver() {
+        assertThat(NativeOperator.live()).isEmpty();
+    }
+
+    @TestFactory
+    Stream<DynamicTest> everySubject() {
+        long seed = Long.getLong("drey.parity.seed", 1);
+        return Subjects.of("rank").stream()
+                .map(
+                        subject ->
+                                DynamicTest.dynamicTest(
+                                        subject.toString(),
+                                        () ->
+                                                Parity.run(
+                                                        subject,
+                                                        seed + subject.toString().hashCode(),
+                                                        ROWS)));
+    }
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,6 +30,8 @@ type Options struct {
 	// Left is how many of the output's fields are those of the left row if the rows come out joined; 0: as many as input 0
 	// has; less than 0: none.
 	Left int
+	// AnyOrder: what comes out of a batch may have any order.
+	AnyOrder bool
 	// Host is what the operator gets from its host.
 	Host op.Host
 }
@@ -203,6 +206,10 @@ func (p *player) step(events []Event) {
 		for i := range want {
 			want[i] = want[i][:strings.LastIndex(want[i], "  [")] + "  [source" + want[i][strings.LastIndex(want[i], " "):]
 		}
+	}
+	if p.options.AnyOrder {
+		slices.Sort(got)
+		slices.Sort(want)
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		p.t.Fatalf("lines %d to %d: output\n\t%s\nwant\n\t%s", events[0].Line, events[len(events)-1].Line,

@@ -112,7 +112,7 @@ final class ScenarioFile {
         return s.append(']').toString();
     }
 
-    private static RowType rowType(String json) throws IOException {
+    static RowType rowType(String json) throws IOException {
         List<RowType.RowField> fields = new ArrayList<>();
         for (JsonNode field : JSON.readTree(json)) {
             fields.add(

@@ -16,6 +16,7 @@ import net.bytebuddy.description.method.MethodDescription;
 import net.bytebuddy.description.type.TypeDescription;
 import net.bytebuddy.dynamic.DynamicType;
 import net.bytebuddy.dynamic.loading.ClassReloadingStrategy;
+import net.bytebuddy.implementation.bytecode.assign.Assigner;
 import net.bytebuddy.matcher.ElementMatcher;
 
 import org.apache.flink.api.common.typeutils.TypeSerializer;
@@ -25,6 +26,7 @@ import org.apache.flink.streaming.api.operators.AbstractUdfStreamOperator;
 import org.apache.flink.streaming.api.operators.SimpleOperatorFactory;
 import org.apache.flink.streaming.api.operators.StreamOperator;
 import org.apache.flink.streaming.api.operators.StreamOperatorFactory;
+import org.apache.flink.streaming.api.transformations.OneInputTransformation;
 import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
 import org.apache.flink.streaming.util.AbstractStreamOperatorTestHarness;
 import org.apache.flink.streaming.util.KeyedOneInputStreamOperatorTestHarness;
@@ -65,6 +67,12 @@ public final class HarnessSwap {
     private static final Map<StreamOperatorFactory<?>, Swapped> SWAPPED =
             Collections.synchronizedMap(new WeakHashMap<>());
 
+    private static final Map<StreamOperator<?>, NativeOperatorFactory> PLANNED =
+            Collections.synchronizedMap(new WeakHashMap<>());
+
+    private static final String HARNESS_TESTS =
+            "org.apache.flink.table.planner.runtime.harness.HarnessTestBase";
+
     private static final BatchOptions ROW_BY_ROW = new BatchOptions(1, 1 << 20, 0);
 
     private HarnessSwap() {}
@@ -89,6 +97,16 @@ public final class HarnessSwap {
                         LinkMetrics.class,
                         named("open").and(takesNoArguments())));
         instrument(
+                OneInputTransformation.class,
+                Map.of(PlannedOperator.class, named("getOperator").and(takesNoArguments())));
+        try {
+            instrument(
+                    Class.forName(HARNESS_TESTS),
+                    Map.of(IsAsync.class, named("isAsyncStateOperator").and(takesArguments(1))));
+        } catch (ClassNotFoundException e) {
+            // The planner's tests are not on this class path.
+        }
+        instrument(
                 OneInputStreamOperatorTestHarness.class,
                 Map.of(
                         BinaryInput.class,
@@ -112,6 +130,53 @@ public final class HarnessSwap {
             changed = changed.visit(Advice.to(advice.getKey()).on(advice.getValue()));
         }
         changed.make().load(harness.getClassLoader(), ClassReloadingStrategy.fromInstalledAgent());
+    }
+
+    /**
+     * Replaces {@code OneInputTransformation.getOperator()} where the planner has put a native factory. Flink's method only knows
+     * factories that hold an operator; tests take the operator of a planned query from there and put it into the harness.
+     */
+    static final class PlannedOperator {
+        @Advice.OnMethodEnter(skipOn = Advice.OnNonDefaultValue.class)
+        static Object enter(@Advice.This OneInputTransformation<?, ?> transformation) {
+            return HarnessSwap.planned(transformation.getOperatorFactory());
+        }
+
+        @Advice.OnMethodExit
+        static void exit(
+                @Advice.Enter Object stock,
+                @Advice.Return(readOnly = false, typing = Assigner.Typing.DYNAMIC)
+                        Object operator) {
+            if (stock != null) {
+                operator = stock;
+            }
+        }
+    }
+
+    /** Skips the question whether the operator inside the harness's factory is one of Flink's asynchronous ones: ours isn't. */
+    static final class IsAsync {
+        @Advice.OnMethodEnter(skipOn = Advice.OnNonDefaultValue.class)
+        static boolean enter(@Advice.Argument(0) AbstractStreamOperatorTestHarness<?> harness) {
+            return HarnessSwap.isSwapped(harness);
+        }
+    }
+
+    /** Called by the code added to Flink's harness tests. */
+    public static boolean isSwapped(AbstractStreamOperatorTestHarness<?> harness) {
+        return SWAPPED.containsKey(harness.getOperatorFactory());
+    }
+
+    /**
+     * Called by the code added to Flink's transformation: the stock operator inside a native factory, null for other
+     * factories. The harness that gets it, gets the native one.
+     */
+    public static StreamOperator<?> planned(StreamOperatorFactory<?> factory) {
+        if (factory instanceof NativeOperatorFactory ours
+                && ours.stock() instanceof SimpleOperatorFactory<?> stock) {
+            PLANNED.put(stock.getOperator(), ours);
+            return stock.getOperator();
+        }
+        return null;
     }
 
     /** Goes to the beginning of the constructors of the keyed harness. */
@@ -239,6 +304,21 @@ public final class HarnessSwap {
         }
         if (stock == null || selector == null) {
             return null;
+        }
+        NativeOperatorFactory planned = PLANNED.get(stock);
+        if (planned != null) {
+            List<RowType> inputs = (List<RowType>) Fields.get(planned, "inputs");
+            RowType output = (RowType) Fields.get(planned, "output");
+            StreamOperatorFactory<RowData> ours =
+                    new NativeOperatorFactory(
+                            planned.stock(), planned.spec(), inputs, output, ROW_BY_ROW);
+            SWAPPED.put(
+                    ours,
+                    new Swapped(
+                            stock,
+                            new RowDataSerializer(inputs.get(0)),
+                            new RowDataSerializer(output)));
+            return ours;
         }
         Key key = key(selector);
         if (key == null) {

@@ -18,6 +18,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"time"
 )
 
 var order = []string{"drey", "builtin", "dolthub", "cockroach", "hashbrown"}
@@ -112,5 +113,7 @@ func machine() {
 		}
 	}
 	load, _ := os.ReadFile("/proc/loadavg")
-	fmt.Printf("%s, %d CPUs, %s, load %s\n", model, runtime.NumCPU(), runtime.Version(), strings.TrimSpace(string(load)))
+	average, _, _ := strings.Cut(string(load), " ")
+	fmt.Printf("State engine against other maps: ns per operation, bytes per entry; batches of %d keys.\n%s, %s, %d CPUs, %s, load %s\n",
+		batch, time.Now().Format(time.DateOnly), model, runtime.NumCPU(), runtime.Version(), average)
 }

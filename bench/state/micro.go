@@ -83,13 +83,19 @@ func latency() {
 			at = (all[at] + i*0x9E3779B97F4A7C15>>8) % words // the counter breaks short cycles
 		}
 	})/reads, "ns")
+	// Where to read comes first: between the reads there must be as few other instructions as possible, so that as many of
+	// them as possible are under way.
 	start, sum := uint64(0), uint64(0)
-	note("random-read-overlapped", fastest(5, func() {
-		start += reads
-		for i := range uint64(reads) {
-			sum += all[mix(start+i)%words]
+	var where [batch]uint64
+	note("random-read-overlapped", fastest(200, func() {
+		for i := range where {
+			start++
+			where[i] = mix(start) % words
 		}
-	})/reads, "ns")
+		for _, w := range &where {
+			sum += all[w]
+		}
+	})/batch, "ns")
 	runtime.KeepAlive(at + sum)
 }
 

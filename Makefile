@@ -17,7 +17,7 @@ LIB    := cgo/build/linux-amd64/libdrey.so
 JAR     = jvm-bridge/target/flink-$(FLINK)/drey-flink-0.1.0-SNAPSHOT.jar
 EXPORT := $(wildcard cgo/libdrey.map)
 
-.PHONY: help need-% $(TALLY) lib jar test lint test-go test-invariants test-purego test-race test-java fmt fmt-check \
+.PHONY: help need-% $(TALLY) lib jar test lint test-go test-invariants test-purego test-race test-arm64 test-java fmt fmt-check \
         tidy-check generate-check fuzz hooks clean
 
 help: ## list the targets
@@ -62,6 +62,9 @@ test-purego: need-go need-gcc $(TALLY) ## Go tests without assembly
 
 test-race: need-go need-gcc $(TALLY) ## Go tests under the race detector
 	@$(TALLY) go test-race -race -short $(PACKAGES)
+
+test-arm64: need-go ## Go tests of the state engine for arm64, in an emulator (qemu-aarch64-static) on other machines
+	@GOARCH=arm64 CGO_ENABLED=0 go test -short $(if $(filter aarch64 arm64,$(shell uname -m)),,-exec qemu-aarch64-static) ./simd ./rowstate/...
 
 test-java: lib need-mvn $(TALLY) ## Java tests of every module against FLINK=2.2.1
 	@rm -rf $(REPORTS)

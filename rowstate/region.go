@@ -16,6 +16,9 @@ const (
 	maxRegion = 1 << 32 * refUnit
 )
 
+// mostReserved is what one region reserves at most; tests lower it.
+var mostReserved = int64(maxRegion)
+
 // region is memory that grows without moving: a stretch of addresses is reserved at once, for the most it may ever hold,
 // and made usable slab by slab. Reserved addresses cost no memory and count for no limit but that of addresses (ulimit -v);
 // a slab costs memory when it is first touched, and counts for the budget from the moment it is made usable.
@@ -36,7 +39,7 @@ type region struct {
 
 // newRegion reserves most bytes, or as much of it as the budget could ever give or the system allows.
 func newRegion(b *Budget, purpose string, most int64) *region {
-	most = min(most, maxRegion)
+	most = min(most, mostReserved)
 	if b.limit < most {
 		most = max(b.limit, smallStep)
 	}

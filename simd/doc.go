@@ -14,10 +14,11 @@
 //
 //   - mul folds 64x64->128 bit multiplications. It is what a CPU without AES instructions runs, in plain Go (mul.go).
 //   - aes runs two or more AES rounds over every 16 bytes. Its specification (aes.go) is software AES and slow, on purpose
-//     simple; its kernels use AES-NI (one row's lanes at a time) and VAES with AVX-512 (four rows per register).
+//     simple; its kernels use AES-NI (one row's lanes at a time), VAES with AVX-512 (four rows per register) and the AES
+//     instructions of arm64.
 //
 // # Choice of kernels
 //
 // A Kernels value is one consistent choice. Best gives the fastest for the CPU, as github.com/klauspost/cpuid sees it;
-// the environment variable DREY_SIMD (portable, aesni or vaes512) overrides it, and so do tests, by name.
+// the environment variable DREY_SIMD (portable, aesni, vaes512 or armaes) overrides it, and so do tests, by name.
 package simd

@@ -6,6 +6,8 @@ import drey.spec.RankSpec.SortField;
 
 import org.apache.flink.api.common.state.StateTtlConfig;
 import org.apache.flink.configuration.Configuration;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
 import org.apache.flink.streaming.api.operators.KeyedProcessOperator;
 import org.apache.flink.streaming.api.operators.OneInputStreamOperator;
 import org.apache.flink.table.data.RowData;
@@ -32,6 +34,7 @@ import org.apache.flink.table.types.logical.BigIntType;
 import org.apache.flink.table.types.logical.LogicalType;
 import org.apache.flink.table.types.logical.RowType;
 
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -44,6 +47,47 @@ import java.util.List;
 record Ranking(RankSpec spec, long cacheSize) {
 
     private static final ClassLoader LOADER = Ranking.class.getClassLoader();
+
+    /** What a specification asks for, with a cache of Flink's functions that holds one partition. */
+    static Ranking parse(String spec) throws IOException {
+        JsonNode json = new ObjectMapper().readTree(spec);
+        Function function = null;
+        for (Function f : Function.values()) {
+            String name = f.name().replace("_", "");
+            if (name.equalsIgnoreCase(json.get("function").asText())) {
+                function = f;
+            }
+        }
+        List<SortField> orderBy = new ArrayList<>();
+        for (JsonNode f : json.get("orderBy")) {
+            orderBy.add(
+                    new SortField(
+                            f.get("index").asInt(),
+                            f.get("isAscending").asBoolean(),
+                            f.get("nullIsLast").asBoolean()));
+        }
+        JsonNode range = json.get("rankRange");
+        return new Ranking(
+                new RankSpec(
+                        function,
+                        list(json.path("partition")),
+                        orderBy,
+                        range.get("type").asText().equals("Constant")
+                                ? new RankSpec.RankRange.Constant(
+                                        range.get("start").asLong(), range.get("end").asLong())
+                                : new RankSpec.RankRange.Variable(range.get("endIndex").asInt()),
+                        list(json.path("primaryKeys")),
+                        json.get("outputRowNumber").asBoolean(),
+                        json.get("generateUpdateBefore").asBoolean(),
+                        json.get("stateTtlMillis").asLong()),
+                1);
+    }
+
+    private static List<Integer> list(JsonNode array) {
+        List<Integer> list = new ArrayList<>();
+        array.forEach(n -> list.add(n.asInt()));
+        return list;
+    }
 
     /** Whether Flink's function keeps partitions in a cache, where rows live longer than the state's retention says. */
     boolean hasCache() {

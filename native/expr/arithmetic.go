@@ -30,6 +30,7 @@ func (c *compiler) arithmetic(op string, t logical.Type, args []value) (value, e
 		return c.wrapping(op, t, a, b), nil
 	case formOf(t) == times && alikeTimes(t, a.t) && b.t.Kind == logical.IntervalDayTime && (op == "+" || op == "-"):
 		v := c.wrapping(op, t, a, b)
+		v.millis = a.millis
 		src, dst := c.of(a), c.of(v)
 		c.step(func(n int) { copy(dst.nanos[:n], src.nanos) })
 		return v, nil
@@ -258,13 +259,26 @@ func (c *compiler) cast(t logical.Type, a value) (value, error) {
 				dst.ints[i] = read(i).Int64()
 			}
 		}
-	case t.Kind == logical.Double && from.Kind == logical.Decimal && from.Precision <= 18:
+	case isInt(t) && from.Kind == logical.Decimal:
+		convert = c.decimalToInt(a, t)
+	case formOf(t) == floats && from.Kind == logical.Decimal && from.Precision <= 18:
 		by, _ := new(big.Float).SetInt(powerOfTen(from.Scale)).Float64()
-		convert = func(dst *vector, i int) { dst.floats[i] = float64(src.ints[i]) / by }
+		convert = func(dst *vector, i int) {
+			if dst.floats[i] = float64(src.ints[i]) / by; t.Kind == logical.Float {
+				dst.floats[i] = float64(float32(dst.floats[i]))
+			}
+		}
 	case formOf(t) == times && from.Kind == t.Kind && t.Precision >= from.Precision,
 		t.Kind == logical.Varchar && t.Length == logical.MaxLength && isText(from),
 		formOf(t) == formOf(from) && alike(t, from) && formOf(t) != times && formOf(t) != texts:
-		return value{at: a.at, t: t}, nil
+		return value{at: a.at, t: t, millis: a.millis}, nil
+	case formOf(t) == times && from.Kind == t.Kind:
+		convert = func(dst *vector, i int) { dst.ints[i], dst.nanos[i] = truncate(src.ints[i], src.nanos[i], t.Precision) }
+	case t.Kind == logical.Date && from.Kind == logical.Timestamp:
+		// Towards zero: before 1970 a day with a time of day becomes the day after, in Flink.
+		convert = func(dst *vector, i int) { dst.ints[i] = narrow(src.ints[i]/millisPerDay, t.Kind) }
+	case t.Kind == logical.Timestamp && from.Kind == logical.Time:
+		convert = func(dst *vector, i int) { dst.ints[i], dst.nanos[i] = src.ints[i], 0 }
 	case t.Kind == logical.Timestamp && from.Kind == logical.Date:
 		convert = func(dst *vector, i int) { dst.ints[i], dst.nanos[i] = src.ints[i]*millisPerDay, 0 }
 	default:
@@ -279,4 +293,42 @@ func (c *compiler) cast(t logical.Type, a value) (value, error) {
 		}
 	})
 	return v, nil
+}
+
+// decimalToInt cuts the fraction off and takes the low bits, as DecimalDataUtils.castToIntegral does.
+func (c *compiler) decimalToInt(a value, t logical.Type) func(dst *vector, i int) {
+	src, by := c.of(a), powerOfTen(a.t.Scale)
+	if formOf(a.t) == ints {
+		by := by.Int64()
+		return func(dst *vector, i int) { dst.ints[i] = narrow(src.ints[i]/by, t.Kind) }
+	}
+	var z big.Int
+	low := new(big.Int).SetUint64(1<<64 - 1)
+	return func(dst *vector, i int) {
+		z.Quo(&src.bigs[i], by)
+		dst.ints[i] = narrow(int64(z.And(&z, low).Uint64()), t.Kind)
+	}
+}
+
+// truncate is DateTimeUtils.truncate: a fraction of a second whose nanoseconds, as a number, have no more digits than the
+// precision stays as it is, whatever it is worth.
+func truncate(millis int64, nanos int32, precision int) (int64, int32) {
+	fraction := (millis%1000+1000)%1000*1_000_000 + int64(nanos)
+	if precision > 0 && fraction < tenTo(precision) {
+		return millis, nanos
+	}
+	if precision <= 3 {
+		unit := tenTo(3 - precision)
+		return millis / unit * unit, 0
+	}
+	unit := int32(tenTo(9 - precision))
+	return millis, nanos / unit * unit
+}
+
+func tenTo(n int) int64 {
+	p := int64(1)
+	for range n {
+		p *= 10
+	}
+	return p
 }

@@ -171,7 +171,7 @@ func isInterval(t logical.Type) bool {
 // compare is a comparison.
 func (c *compiler) compare(op string, m comparison, t logical.Type, a, b value) (value, error) {
 	whole := isInt(a.t) && isInt(b.t) || formOf(a.t) == ints && a.t.Kind == b.t.Kind && a.t.Kind != logical.Decimal ||
-		formOf(a.t) == times && a.t.Kind == b.t.Kind && a.t.Precision <= 3 && b.t.Precision <= 3
+		formOf(a.t) == times && a.t.Kind == b.t.Kind && a.millis && b.millis
 	if whole && m.distinct == 0 {
 		return c.compareWhole(m, t, a, b), nil
 	}

@@ -50,9 +50,10 @@
 //	CASE                     condition, result, condition, result, …, result; results alike and like the type
 //	COALESCE                 of one or more, all alike and like the type
 //	CAST                     numeric to numeric as Java casts;  int to DECIMAL(p, s) with p - s >= 3, 5, 10, 19 by width;
-//	                         DECIMAL to DECIMAL with no less digits on either side of the point;  DECIMAL up to 18 digits to DOUBLE;
-//	                         TIMESTAMP to TIMESTAMP and TIMESTAMP_LTZ to TIMESTAMP_LTZ of no less precision;
-//	                         DATE to TIMESTAMP;  CHAR and VARCHAR to STRING;  anything but strings and timestamps to a type alike
+//	                         DECIMAL to int;  DECIMAL to DECIMAL with no less digits on either side of the point;
+//	                         DECIMAL up to 18 digits to FLOAT and DOUBLE;  TIMESTAMP to TIMESTAMP and TIMESTAMP_LTZ to
+//	                         TIMESTAMP_LTZ of any precision, but no rowtime to less than 3;  DATE and TIME to TIMESTAMP;
+//	                         TIMESTAMP to DATE;  CHAR and VARCHAR to STRING;  anything but strings and timestamps to a type alike
 //
 // BETWEEN, IN and SEARCH are for the host to spell out with these.
 //

@@ -25,6 +25,7 @@ func (c *compiler) literal(e *Expr, t logical.Type) (value, error) {
 		}
 	}
 	f := formOf(t)
+	v.millis = f == times && one.nanos[0] == 0
 	c.p.constants = append(c.p.constants, func(n int) {
 		for i := range n {
 			switch dst.null[i] = one.null[0]; f {

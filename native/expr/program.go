@@ -28,6 +28,7 @@ type value struct {
 	at      int
 	t       logical.Type
 	literal *Expr // nil if it is none
+	millis  bool  // a timestamp that has no nanoseconds for certain; one of TIMESTAMP(3) may have some, thanks to a CAST
 }
 
 // Compile makes a program of a predicate over the columns of a left row, of which there are left, and those of a right row
@@ -156,10 +157,10 @@ func (c *compiler) column(e *Expr, t logical.Type) (value, error) {
 	column := *e.Index
 	name := fmt.Sprint(column)
 	if at, ok := c.p.known[name]; ok {
-		return value{at: at, t: t}, nil
+		return value{at: at, t: t, millis: c.types[column].Precision <= 3}, nil
 	}
 	v, dst := c.vector(c.types[column])
-	v.t = t
+	v.t, v.millis = t, c.types[column].Precision <= 3
 	c.p.known[name] = v.at
 	c.p.columns = append(c.p.columns, column)
 	side, field := 0, column

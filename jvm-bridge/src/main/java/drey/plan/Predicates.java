@@ -347,13 +347,23 @@ final class Predicates {
                     b.getScale() >= a.getScale()
                             && b.getPrecision() - b.getScale() >= a.getPrecision() - a.getScale();
         } else if (from instanceof DecimalType decimal) {
-            possible = type.is(LogicalTypeRoot.DOUBLE) && decimal.getPrecision() <= 18;
+            possible = isInteger(type) || isNumber(type) && decimal.getPrecision() <= 18;
         } else if (isTimestamp(from)) {
-            possible = from.is(type.getTypeRoot()) && precision(type) >= precision(from);
+            // A rowtime is never cut to less than milliseconds.
+            possible =
+                    from.is(type.getTypeRoot())
+                                    && (precision(type) >= precision(from)
+                                            || !LogicalTypeChecks.isTimeAttribute(from)
+                                                    && !LogicalTypeChecks.isTimeAttribute(type))
+                            || from.is(LogicalTypeRoot.TIMESTAMP_WITHOUT_TIME_ZONE)
+                                    && type.is(LogicalTypeRoot.DATE);
         } else if (from.is(LogicalTypeRoot.DATE)) {
             possible =
                     type.is(LogicalTypeRoot.DATE)
                             || type.is(LogicalTypeRoot.TIMESTAMP_WITHOUT_TIME_ZONE);
+        } else if (from.is(LogicalTypeRoot.TIME_WITHOUT_TIME_ZONE)
+                && type.is(LogicalTypeRoot.TIMESTAMP_WITHOUT_TIME_ZONE)) {
+            possible = true;
         } else if (isString(from)) {
             // To a longer VARCHAR nothing is done, as to STRING, and the library knows that one.
             require(type.is(LogicalTypeRoot.VARCHAR) && supportsAvoidingCast(from, type));

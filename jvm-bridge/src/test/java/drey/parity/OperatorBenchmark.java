@@ -7,13 +7,14 @@ import drey.jni.NativeOperator;
 import drey.runtime.BatchOptions;
 
 import org.apache.flink.runtime.state.StateBackend;
+import org.apache.flink.runtime.state.storage.JobManagerCheckpointStorage;
 import org.apache.flink.state.rocksdb.EmbeddedRocksDBStateBackend;
 import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
 import org.apache.flink.table.data.RowData;
 import org.apache.flink.table.data.binary.BinaryRowData;
 import org.apache.flink.table.runtime.keyselector.RowDataKeySelector;
-import org.apache.flink.table.runtime.typeutils.RowDataSerializer;
-import org.apache.flink.table.types.logical.BigIntType;
+import org.apache.flink.table.types.logical.LogicalTypeRoot;
+import org.apache.flink.table.types.logical.RowType;
 
 import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
@@ -21,11 +22,11 @@ import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
-import java.util.Random;
 import java.util.Set;
 import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.IntStream;
 
 /**
  * The operator alone, on Flink's harness: Flink's own against the native one, on the same rows, by turns: CPU time of the
@@ -39,24 +40,22 @@ import java.util.regex.Pattern;
 public final class OperatorBenchmark {
 
     private static final long MEMORY = 4L << 30;
+    private static final long FACTOR = 0x9E3779B97F4A7C15L;
     private static final OperatingSystemMXBean CPU =
             (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
-    private static final Schema SCHEMA = new Schema(List.of(new BigIntType(), new BigIntType()));
 
-    private final BinaryRowData[] rows;
+    private final BenchmarkInput input;
+    private final List<RowDataKeySelector> selectors;
     private final int distinctKeys;
 
-    private OperatorBenchmark(int rowCount, int keys) throws Exception {
-        Random rng = new Random(42);
-        RowDataSerializer serializer = SCHEMA.serializer();
-        rows = new BinaryRowData[rowCount];
+    private OperatorBenchmark(BenchmarkInput input) throws Exception {
+        this.input = input;
+        selectors = input.subject().selectors();
         Set<RowData> seen = new HashSet<>();
-        RowDataKeySelector selector = SCHEMA.selector();
-        for (int i = 0; i < rowCount; i++) {
-            // Event time in disorder: about a third of the rows of a key are older than one before.
-            long time = 1_000_000L + i + rng.nextInt(2 * keys);
-            rows[i] = serializer.toBinaryRow(SCHEMA.row(rng, keys, time)).copy();
-            seen.add(((BinaryRowData) selector.getKey(rows[i])).copy());
+        for (int i = 0; i < input.rows().length; i++) {
+            seen.add(
+                    ((BinaryRowData) selectors.get(input.inputs()[i]).getKey(input.rows()[i]))
+                            .copy());
         }
         distinctKeys = seen.size();
     }
@@ -66,28 +65,26 @@ public final class OperatorBenchmark {
 
     public static void main(String[] args) throws Exception {
         NativeLibrary.load();
-        String operator = args[0];
-        if (!operator.equals("deduplicate")) {
-            throw new IllegalArgumentException(
-                    "no benchmark for operator '" + operator + "', there is: deduplicate");
-        }
         int rowCount = Integer.parseInt(args[1]);
         int keys = Integer.parseInt(args[2]);
         int pairs = Integer.parseInt(args[3]);
-        new OperatorBenchmark(rowCount, keys).compare(pairs);
+        new OperatorBenchmark(BenchmarkInput.of(args[0], rowCount, keys)).compare(args[0], pairs);
     }
 
-    private void compare(int pairs) throws Exception {
-        Deduplication dedup = new Deduplication(true, true, true, true, false, 0, false, 0);
-        Supplier<Object> stock = () -> dedup.stock(SCHEMA);
-        Supplier<Object> ours = () -> Runner.factory(SCHEMA, dedup, BatchOptions.DEFAULT);
+    private void compare(String operator, int pairs) throws Exception {
+        Subject subject = input.subject();
+        BinaryRowData[] rows = input.rows();
+        Supplier<Object> stock = subject::stock;
+        Supplier<Object> ours = () -> subject.ours(BatchOptions.DEFAULT);
         long bytes = 0;
         for (BinaryRowData row : rows) {
             bytes += row.getSizeInBytes();
         }
         System.out.printf(
                 Locale.ROOT,
-                "deduplicate, keep last by event time, with -U: %,d rows of %d bytes, %,d keys%n",
+                "%s, %s: %,d rows of %d bytes, %,d keys%n",
+                operator,
+                input.what(),
                 rows.length,
                 bytes / rows.length,
                 distinctKeys);
@@ -160,27 +157,30 @@ public final class OperatorBenchmark {
             throws Exception {
         // Flink hands a keyed operator rows of their own, fresh from the network, and forgets them.
         BinaryRowData[] fresh = new BinaryRowData[count];
+        byte[] inputs = input.inputs();
         long heapBefore = usedHeap();
         for (int i = 0; i < count; i++) {
-            fresh[i] = rows[i].copy();
+            fresh[i] = input.rows()[i].copy();
         }
         StateBackend used = backend.get();
-        Digest digest = new Digest();
+        Digest digest = new Digest(input.subject());
         try (Harness harness =
                 Harness.create(
                         operator.get(),
-                        List.of(SCHEMA.selector()),
-                        SCHEMA.type(),
+                        selectors,
+                        input.subject().output(),
                         digest,
                         used,
                         MEMORY,
                         Harness.Subtask.ONLY,
                         true)) {
+            // The default one takes 5 MB.
+            harness.setCheckpointStorage(new JobManagerCheckpointStorage(Integer.MAX_VALUE));
             harness.start(null);
             long start = CPU.getProcessCpuTime();
             StreamRecord<RowData> record = new StreamRecord<>(null);
             for (int i = 0; i < count; i++) {
-                harness.processElement(record.replace(fresh[i]));
+                harness.processElement(inputs[i], record.replace(fresh[i]));
                 fresh[i] = null;
             }
             harness.processWatermark(0);
@@ -220,23 +220,41 @@ public final class OperatorBenchmark {
         return ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed();
     }
 
-    /** Folds what is emitted into one number that depends on every row, its kind and the order. */
+    /**
+     * Folds what is emitted into one number that depends on every row, its kind, and the order where Flink determines it. It looks
+     * at the columns of 64 bits and at the others' being there.
+     */
     private static final class Digest extends Log {
+
+        private final int[] longs;
+        private final boolean ordered;
         private long value;
         private long rows;
 
-        Digest() {
-            super(SCHEMA);
+        Digest(Subject subject) {
+            super(subject.output());
+            RowType type = subject.output();
+            longs =
+                    IntStream.range(0, type.getFieldCount())
+                            .filter(
+                                    i ->
+                                            type.getTypeAt(i).is(LogicalTypeRoot.BIGINT)
+                                                    // A timestamp of milliseconds is its number.
+                                                    || type.getFieldNames().get(i).equals("rt"))
+                            .toArray();
+            ordered = subject.identity() == Subject.Identity.SEQUENCE;
         }
 
         @Override
         public void collect(StreamRecord<RowData> record) {
-            BinaryRowData row = (BinaryRowData) record.getValue();
+            RowData row = record.getValue();
             rows++;
-            value =
-                    (value ^ row.getRowKind().toByteValue() ^ row.getLong(SCHEMA.rowtimeIndex()))
-                            * 0x9E3779B97F4A7C15L;
-            value = Long.rotateLeft(value, 29) + row.getSizeInBytes();
+            long hash = row.getRowKind().toByteValue();
+            for (int i : longs) {
+                hash = (hash ^ (row.isNullAt(i) ? 0x5bd1e995 : row.getLong(i))) * FACTOR;
+                hash = Long.rotateLeft(hash, 29);
+            }
+            value = ordered ? (value ^ hash) * FACTOR : value + hash * FACTOR;
         }
     }
 }

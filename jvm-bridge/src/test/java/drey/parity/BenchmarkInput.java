@@ -1,0 +1,158 @@
+package drey.parity;
+
+import drey.parity.Subject.Identity;
+
+import org.apache.flink.table.data.GenericRowData;
+import org.apache.flink.table.data.StringData;
+import org.apache.flink.table.data.binary.BinaryRowData;
+import org.apache.flink.table.runtime.typeutils.RowDataSerializer;
+import org.apache.flink.table.types.logical.BigIntType;
+import org.apache.flink.table.types.logical.LogicalType;
+import org.apache.flink.table.types.logical.RowType;
+import org.apache.flink.types.RowKind;
+
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+
+/**
+ * What {@link OperatorBenchmark} runs: an operator, and so many rows for it, made before any clock starts.
+ *
+ * @param inputs which input each row is of
+ */
+record BenchmarkInput(Subject subject, String what, BinaryRowData[] rows, byte[] inputs) {
+
+    static BenchmarkInput of(String operator, int rows, int keys) {
+        return switch (operator) {
+            case "deduplicate" -> deduplicate(rows, keys);
+            case "rank" ->
+                    append(
+                            new PlannedSubject(operator, "rank")
+                                    .table("t", "k BIGINT, id BIGINT, s BIGINT, v STRING")
+                                    .query(
+                                            "SELECT * FROM (SELECT *, ROW_NUMBER() OVER"
+                                                    + " (PARTITION BY k ORDER BY s DESC) AS n FROM t)"
+                                                    + " WHERE n <= 10"),
+                            "the ten highest of each key, with their numbers",
+                            rows,
+                            keys);
+            case "rank-retract" -> retract(rows, keys);
+            case "join" ->
+                    append(
+                            new PlannedSubject(operator, "join")
+                                    .table("l", "k BIGINT, id BIGINT, v STRING")
+                                    .table("r", "k BIGINT, id BIGINT, w STRING")
+                                    .query("SELECT * FROM l JOIN r ON l.k = r.k")
+                                    // The order of matches is the backend's.
+                                    .identity(Identity.PER_RECORD),
+                            "inner, no unique keys, append-only",
+                            rows,
+                            keys);
+            case "aggregate" ->
+                    append(
+                            new PlannedSubject(operator, "groupAggregate")
+                                    .table("t", "k BIGINT, s BIGINT, v STRING")
+                                    .query(
+                                            "SELECT k, COUNT(*), SUM(s), MAX(s), MIN(s) FROM t"
+                                                    + " GROUP BY k"),
+                            "COUNT, SUM, MAX, MIN of each key, append-only, with -U",
+                            rows,
+                            keys);
+            default ->
+                    throw new IllegalArgumentException(
+                            "no benchmark for operator '"
+                                    + operator
+                                    + "', there are: deduplicate, rank, rank-retract, join, aggregate");
+        };
+    }
+
+    private static BenchmarkInput deduplicate(int count, int keys) {
+        Schema schema = new Schema(List.of(new BigIntType(), new BigIntType()));
+        Deduplication dedup = new Deduplication(true, true, true, true, false, 0, false, 0);
+        Random rng = new Random(42);
+        RowDataSerializer serializer = schema.serializer();
+        BinaryRowData[] rows = new BinaryRowData[count];
+        for (int i = 0; i < count; i++) {
+            // Event time in disorder: about a third of the rows of a key are older than one before.
+            long time = 1_000_000L + i + rng.nextInt(2 * keys);
+            rows[i] = serializer.toBinaryRow(schema.row(rng, keys, time)).copy();
+        }
+        return new BenchmarkInput(
+                new DeduplicateSubject(dedup, schema),
+                "keep last by event time, with -U",
+                rows,
+                new byte[count]);
+    }
+
+    private static BenchmarkInput append(Subject subject, String what, int count, int keys) {
+        Random rng = new Random(42);
+        List<RowType> types = subject.inputs();
+        List<RowDataSerializer> serializers = types.stream().map(RowDataSerializer::new).toList();
+        BinaryRowData[] rows = new BinaryRowData[count];
+        byte[] inputs = new byte[count];
+        for (int i = 0; i < count; i++) {
+            // Taken in turn, as a task with two inputs reads them.
+            inputs[i] = (byte) (i % types.size());
+            GenericRowData row = row(types.get(inputs[i]), rng, keys);
+            rows[i] = serializers.get(inputs[i]).toBinaryRow(row).copy();
+        }
+        return new BenchmarkInput(subject, what, rows, inputs);
+    }
+
+    /** Sums that go up and down, ten of each key, ranked: each row takes back the sum before. */
+    private static BenchmarkInput retract(int count, int keys) {
+        Subject subject =
+                new PlannedSubject("rank-retract", "rank")
+                        .table("t", "k BIGINT, a BIGINT, s BIGINT")
+                        .query(
+                                "SELECT * FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY"
+                                        + " s DESC) AS n FROM (SELECT k, a, SUM(s) AS s FROM t"
+                                        + " GROUP BY k, a)) WHERE n <= 3");
+        Random rng = new Random(42);
+        RowDataSerializer serializer = new RowDataSerializer(subject.inputs().get(0));
+        Map<Long, Long> sums = new HashMap<>();
+        BinaryRowData[] rows = new BinaryRowData[count];
+        for (int i = 0; i < count; i++) {
+            long k = rng.nextInt(Math.max(1, keys / 10));
+            long a = rng.nextInt(10);
+            Long sum = sums.get(k * 10 + a);
+            long next = (sum == null ? 0 : sum) + rng.nextInt(1_000) - 300;
+            if (sum != null && i + 1 < count) {
+                rows[i++] = binary(serializer, RowKind.UPDATE_BEFORE, k, a, sum);
+                rows[i] = binary(serializer, RowKind.UPDATE_AFTER, k, a, next);
+            } else if (sum == null) {
+                rows[i] = binary(serializer, RowKind.INSERT, k, a, next);
+            } else {
+                rows[i] = binary(serializer, RowKind.DELETE, k, a, sum);
+            }
+            sums.put(k * 10 + a, next);
+        }
+        return new BenchmarkInput(
+                subject,
+                "the three highest sums of each key, which change, with their numbers",
+                rows,
+                new byte[count]);
+    }
+
+    private static BinaryRowData binary(RowDataSerializer serializer, RowKind kind, Object... v) {
+        BinaryRowData row = serializer.toBinaryRow(GenericRowData.of(v)).copy();
+        row.setRowKind(kind);
+        return row;
+    }
+
+    private static GenericRowData row(RowType type, Random rng, int keys) {
+        GenericRowData row = new GenericRowData(type.getFieldCount());
+        for (int i = 0; i < row.getArity(); i++) {
+            LogicalType t = type.getTypeAt(i);
+            row.setField(
+                    i,
+                    type.getFieldNames().get(i).equals("k")
+                            ? (Object) (long) rng.nextInt(keys)
+                            : t instanceof BigIntType
+                                    ? (Object) (long) rng.nextInt(1_000_000)
+                                    : StringData.fromString("value " + rng.nextInt(1 << 30)));
+        }
+        return row;
+    }
+}

@@ -18,6 +18,9 @@ public final class FuzzSql {
 
     private static final long PROGRESS_NANOS = TimeUnit.SECONDS.toNanos(15);
 
+    /** How often a difference is looked for again; what is not seen then can't be shrunk. */
+    private static final int AGAIN = 3;
+
     private final Path out;
     private final Engine engine;
     private final Checker checker;
@@ -102,6 +105,15 @@ public final class FuzzSql {
         Path file = out.resolve("seed%d-case%d-%s.txt".formatted(seed, n, finding.query().name()));
         // At once, should shrinking be interrupted.
         Files.writeString(file, CaseFile.write(finding.fuzzCase(), remark(finding)));
+        int again = 0;
+        for (int i = 0; i < AGAIN; i++) {
+            boolean batch = finding.difference().kind().equals("batch");
+            again += checker.check(finding.fuzzCase(), batch, new Coverage()).isEmpty() ? 0 : 1;
+        }
+        System.out.printf("  seen again in %d of %d runs; %s%n", again, AGAIN, file);
+        if (again == 0) {
+            return;
+        }
         Finding small = new Shrinker(checker, shrinkSeconds).shrink(finding, origin);
         Files.writeString(file, CaseFile.write(small.fuzzCase(), remark(small)));
         System.out.printf(

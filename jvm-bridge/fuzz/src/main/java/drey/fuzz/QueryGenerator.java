@@ -257,7 +257,8 @@ final class QueryGenerator {
                         choices.chance(15) ? 0 : 1,
                         2);
         List<Column> sortable = input.sortable();
-        if (sortable.isEmpty()) {
+        boolean sequence = input.order() == Order.SEQUENCE;
+        if (sortable.isEmpty() || !sequence && input.key().isEmpty() && choices.chance(80)) {
             return filter(input);
         }
         List<String> order = new ArrayList<>();
@@ -272,7 +273,7 @@ final class QueryGenerator {
         boolean total = false;
         if (!input.key().isEmpty()
                 && sortable.stream().map(Column::name).toList().containsAll(input.key())
-                && choices.chance(70)) {
+                && choices.chance(sequence ? 70 : 95)) {
             input.key().stream().filter(sorted::add).forEach(k -> order.add(sort(k)));
             total = true;
         }
@@ -380,11 +381,12 @@ final class QueryGenerator {
         }
         List<String> order = new ArrayList<>();
         Column first = choices.from(visible);
+        int totalChance = input.order() == Order.SEQUENCE ? 70 : 95;
         order.add(sort(first.name()));
         boolean total =
                 !input.key().isEmpty()
                         && keyNames(visible).containsAll(input.key())
-                        && choices.chance(70);
+                        && choices.chance(totalChance);
         if (total) {
             input.key().stream()
                     .filter(k -> !k.equals(first.name()))
@@ -512,6 +514,9 @@ final class QueryGenerator {
         List<Column[]> pairs = expressions.joinable(left.columns(), right.columns());
         String not = choices.chance(50) ? "NOT " : "";
         String condition;
+        // A condition on the left side alone lets the planner read that side twice, and which comes
+        // first is open.
+        boolean rightOnly = true;
         List<Column[]> inPairs = pairs.stream().filter(p -> p[0].type().isFlat()).toList();
         if (!inPairs.isEmpty() && choices.chance(35)) {
             Column[] pair = choices.from(inPairs);
@@ -533,7 +538,8 @@ final class QueryGenerator {
             List<Column> columns = new ArrayList<>(left.columns());
             columns.addAll(right.columns());
             if (conditions.isEmpty() || choices.chance(35)) {
-                conditions.add(expressions.condition(columns, 1));
+                rightOnly = choices.chance(50);
+                conditions.add(expressions.condition(rightOnly ? right.columns() : columns, 1));
             }
             condition =
                     not
@@ -555,7 +561,7 @@ final class QueryGenerator {
                         + condition;
         return left.as(select, left.columns())
                 .with(right)
-                .ordered(joined(left, right, false))
+                .ordered(joined(left, right, false).or(rightOnly ? Order.SEQUENCE : Order.RESULT))
                 .updating(true)
                 .timed(null, null);
     }

@@ -20,6 +20,8 @@ import java.util.stream.Stream;
  *   <li>nothing is sorted by a column with NaN or -0.0: Flink's comparator finds NaN equal to everything;
  *   <li>a Top-N with an offset, without its rank, over an updating input is judged by a batch query: {@code
  *       RetractableTopNFunction} loses rows;
+ *   <li>a Top-1 without its rank over insertions is not compared with batch: the streaming planner takes it for
+ *       insertions, so whoever reads it sees no retraction (FLINK-40368);
  *   <li>keep-last by arrival either sees no two equal rows or runs on RocksDB: on the heap Flink emits some updates that
  *       change nothing;
  *   <li>timers of equal time, matches of a join and the keys of a bundle have no order;
@@ -318,7 +320,7 @@ final class QueryGenerator {
         return result.ordered(keyed(input.order(), total, false))
                 .keyed(key)
                 .updating(true)
-                .batch(total && !variable)
+                .batch(total && !variable && (n > 1 || offset || number || input.updates()))
                 .timed(null, null)
                 .judgedBy(lossy ? Oracle.BATCH_ONLY : input.oracle());
     }

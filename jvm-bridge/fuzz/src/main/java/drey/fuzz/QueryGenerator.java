@@ -25,6 +25,8 @@ import java.util.stream.Stream;
  *   <li>keep-last by arrival either sees no two equal rows or runs on RocksDB: on the heap Flink emits some updates that
  *       change nothing;
  *   <li>timers of equal time, matches of a join and the keys of a bundle have no order;
+ *   <li>in front of the state of most Top-N functions stock has a cache whose rows live by the wall clock: with state that
+ *       expires only a numbered Top-N over a table that retracts is compared, which has none;
  *   <li>FIRST_VALUE and LAST_VALUE over an updating input order values by the wall clock.
  * </ul>
  */
@@ -317,7 +319,9 @@ final class QueryGenerator {
         } else if (!input.key().isEmpty()) {
             key = input.key();
         }
-        return result.ordered(keyed(input.order(), total, false))
+        boolean cached =
+                traits.ttl() && !(number && input.updates() && !input.sql().startsWith("SELECT "));
+        return result.ordered(cached ? Order.NOTHING : keyed(input.order(), total, false))
                 .keyed(key)
                 .updating(true)
                 .batch(total && !variable && (n > 1 || offset || number || input.updates()))
@@ -375,7 +379,7 @@ final class QueryGenerator {
         List<Column> visible = sortable.stream().filter(columns::contains).toList();
         if (visible.isEmpty() || choices.chance(25)) {
             return input.as(select + limit, columns)
-                    .ordered(keyed(input.order(), false, false))
+                    .ordered(traits.ttl() ? Order.NOTHING : keyed(input.order(), false, false))
                     .updating(input.updates())
                     .batch(false)
                     .timed(null, null)
@@ -395,7 +399,7 @@ final class QueryGenerator {
                     .forEach(k -> order.add(sort(k)));
         }
         return input.as(select + " ORDER BY " + String.join(", ", order) + limit, columns)
-                .ordered(keyed(input.order(), total, false))
+                .ordered(traits.ttl() ? Order.NOTHING : keyed(input.order(), total, false))
                 .updating(true)
                 .batch(total)
                 .timed(null, null)

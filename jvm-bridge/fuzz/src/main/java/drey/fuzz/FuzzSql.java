@@ -86,7 +86,16 @@ public final class FuzzSql {
     private void check(long seed, long n) throws Exception {
         CaseGenerator generator = new CaseGenerator(CaseGenerator.mix(seed, n));
         FuzzCase fuzzCase = generator.generate("seed " + seed + ", case " + n);
-        List<Finding> findings = checker.check(fuzzCase, n % 4 == 0, coverage);
+        List<Finding> findings;
+        try {
+            findings = checker.check(fuzzCase, n % 4 == 0, coverage);
+        } catch (Exception e) {
+            // Neither side's answer: the fuzzer itself, or the cluster.
+            differences++;
+            System.out.printf("ERROR seed %d, case %d%n", seed, n);
+            e.printStackTrace(System.out);
+            return;
+        }
         for (Finding finding : findings) {
             differences++;
             report(seed, n, finding, generator.origins().get(finding.unit().name()));

@@ -32,15 +32,13 @@ import java.util.stream.Stream;
  */
 final class QueryGenerator {
 
-    /** Joins get no larger. */
-    private static final long MOST_ROWS = 4000;
-
     private final Choices choices;
     private final Expressions expressions;
     private final List<FuzzTable> tables;
     private final Traits traits;
     private final List<Relation> views = new ArrayList<>();
-    private int names;
+    private final Names names = new Names();
+    private final Joins joins;
 
     /**
      * What of the job's settings decides how much of a result is determined.
@@ -56,6 +54,16 @@ final class QueryGenerator {
         this.expressions = new Expressions(choices);
         this.tables = tables;
         this.traits = traits;
+        this.joins = new Joins(choices, expressions, traits, names);
+    }
+
+    /** Gives out names, each once. */
+    static final class Names {
+        private int given;
+
+        String next(String prefix) {
+            return prefix + given++;
+        }
     }
 
     /** Queries that are run as one statement set, and the views they share. */
@@ -125,13 +133,22 @@ final class QueryGenerator {
             case 4, 5, 6:
                 return aggregate(relation(depth - 1));
             case 7, 8, 9:
-                return join(relation(depth - 1), choices.chance(50) ? leaf() : relation(depth - 1));
+                input = relation(depth - 1);
+                return orFilter(
+                        joins.join(input, choices.chance(50) ? leaf() : relation(depth - 1)),
+                        input);
             case 10:
-                return semiJoin(
-                        relation(depth - 1), choices.chance(60) ? leaf() : relation(depth - 1));
+                input = relation(depth - 1);
+                return orFilter(
+                        joins.semiJoin(input, choices.chance(60) ? leaf() : relation(depth - 1)),
+                        input);
             default:
                 return limit(relation(depth - 1));
         }
+    }
+
+    private Relation orFilter(Relation joined, Relation input) {
+        return joined == null ? filter(input) : joined;
     }
 
     private Relation leaf() {
@@ -464,162 +481,6 @@ final class QueryGenerator {
                 .sized(input.rows());
     }
 
-    private Relation join(Relation left, Relation right) {
-        left = side(left);
-        right = side(right);
-        List<Column[]> pairs = expressions.joinable(left.columns(), right.columns());
-        String kind = choices.from("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN");
-        List<String> conditions = new ArrayList<>();
-        Set<String> leftKeys = new LinkedHashSet<>();
-        Set<String> rightKeys = new LinkedHashSet<>();
-        equate(pairs, conditions, leftKeys, rightKeys);
-        long product = left.rows() * right.rows();
-        if (conditions.isEmpty() && product > MOST_ROWS
-                || !conditions.isEmpty() && product / 3 > 5 * MOST_ROWS) {
-            return filter(left);
-        }
-        List<Column> columns = new ArrayList<>(left.columns());
-        columns.addAll(right.columns());
-        if (choices.chance(conditions.isEmpty() ? 90 : 35)) {
-            conditions.add(expressions.condition(columns, 1));
-        }
-        String on = conditions.isEmpty() ? "TRUE" : String.join(" AND ", conditions);
-        Relation both =
-                left.as(
-                        "SELECT %s FROM %s %s %s ON %s"
-                                .formatted(
-                                        String.join(", ", keyNames(columns)),
-                                        left.from(alias()),
-                                        kind,
-                                        right.from(alias()),
-                                        on),
-                        columns);
-        boolean unique =
-                !left.key().isEmpty()
-                        && !right.key().isEmpty()
-                        && leftKeys.containsAll(left.key())
-                        && rightKeys.containsAll(right.key());
-        List<String> key =
-                left.key().isEmpty()
-                                || right.key().isEmpty()
-                                || !List.of("JOIN", "LEFT JOIN").contains(kind)
-                        ? List.of()
-                        : Stream.concat(left.key().stream(), right.key().stream()).toList();
-        boolean updates = left.updates() || right.updates() || !kind.equals("JOIN");
-        return both.with(right)
-                .ordered(joined(left, right, unique))
-                .keyed(key)
-                .updating(updates)
-                .timed(null, null)
-                .sized(conditions.isEmpty() ? product : product / 3);
-    }
-
-    private Relation semiJoin(Relation left, Relation right) {
-        left = side(left);
-        right = side(right);
-        List<Column[]> pairs = expressions.joinable(left.columns(), right.columns());
-        String not = choices.chance(50) ? "NOT " : "";
-        String condition;
-        // A condition on the left side alone lets the planner read that side twice, and which comes
-        // first is open.
-        boolean rightOnly = true;
-        List<Column[]> inPairs = pairs.stream().filter(p -> p[0].type().isFlat()).toList();
-        if (!inPairs.isEmpty() && choices.chance(35)) {
-            Column[] pair = choices.from(inPairs);
-            String where =
-                    choices.chance(40) ? " WHERE " + expressions.condition(right.columns(), 1) : "";
-            condition =
-                    pair[0].name()
-                            + " "
-                            + not
-                            + "IN (SELECT "
-                            + pair[1].name()
-                            + " FROM "
-                            + right.from(alias())
-                            + where
-                            + ")";
-        } else {
-            List<String> conditions = new ArrayList<>();
-            equate(pairs, conditions, new LinkedHashSet<>(), new LinkedHashSet<>());
-            List<Column> columns = new ArrayList<>(left.columns());
-            columns.addAll(right.columns());
-            if (conditions.isEmpty() || choices.chance(35)) {
-                rightOnly = choices.chance(50);
-                conditions.add(expressions.condition(rightOnly ? right.columns() : columns, 1));
-            }
-            condition =
-                    not
-                            + "EXISTS (SELECT 1 FROM "
-                            + right.from(alias())
-                            + " WHERE "
-                            + String.join(" AND ", conditions)
-                            + ")";
-        }
-        if (left.rows() * right.rows() > 20 * MOST_ROWS) {
-            return filter(left);
-        }
-        String select =
-                "SELECT "
-                        + String.join(", ", left.names())
-                        + " FROM "
-                        + left.from(alias())
-                        + " WHERE "
-                        + condition;
-        return left.as(select, left.columns())
-                .with(right)
-                .ordered(joined(left, right, false).or(rightOnly ? Order.SEQUENCE : Order.RESULT))
-                .updating(true)
-                .timed(null, null);
-    }
-
-    private void equate(
-            List<Column[]> pairs, List<String> conditions, Set<String> left, Set<String> right) {
-        if (pairs.isEmpty() || choices.chance(8)) {
-            return;
-        }
-        int count = choices.from(1, 1, 2);
-        for (int i = 0; i < count; i++) {
-            Column[] pair = choices.from(pairs);
-            if (left.add(pair[0].name()) && right.add(pair[1].name())) {
-                boolean nullSafe = choices.chance(12);
-                conditions.add(
-                        pair[0].name()
-                                + (nullSafe ? " IS NOT DISTINCT FROM " : " = ")
-                                + pair[1].name());
-            }
-        }
-    }
-
-    /** As a side of a join: with names of its own, and without time attributes, which regular joins don't take. */
-    private Relation side(Relation r) {
-        String prefix = name();
-        List<String> items = new ArrayList<>();
-        List<Column> columns = new ArrayList<>();
-        for (Column c : r.columns()) {
-            String name = prefix + "_" + c.name();
-            String value =
-                    c.name().equals(r.rowtime())
-                            ? "CAST(" + c.name() + " AS " + c.type().sql + ")"
-                            : c.name();
-            items.add(value + " AS " + name);
-            columns.add(new Column(name, c.type(), c.peculiar()));
-        }
-        return r.as("SELECT " + String.join(", ", items) + " FROM " + r.from(alias()), columns)
-                .keyed(r.key().stream().map(k -> prefix + "_" + k).toList())
-                .timed(null, null);
-    }
-
-    private Order joined(Relation left, Relation right, boolean unique) {
-        boolean both = left.order() == Order.SEQUENCE && right.order() == Order.SEQUENCE;
-        boolean disjoint = left.tables().stream().noneMatch(right.tables()::contains);
-        if (both && disjoint && traits.alternating() && !traits.bundles()) {
-            return unique && traits.parallelism() == 1 ? Order.SEQUENCE : Order.CHANGES;
-        }
-        return left.order() == Order.NOTHING || right.order() == Order.NOTHING || traits.ttl()
-                ? Order.NOTHING
-                : Order.RESULT;
-    }
-
     /** Some columns, each once. */
     private List<Column> some(List<Column> columns, int least, int most) {
         int count = Math.min(columns.size(), choices.between(least, most));
@@ -647,10 +508,10 @@ final class QueryGenerator {
     }
 
     private String name() {
-        return "x" + names++;
+        return names.next("x");
     }
 
     private String alias() {
-        return "q" + names++;
+        return names.next("q");
     }
 }

@@ -105,6 +105,11 @@ func bidJoin(joinType string, unique bool, condition *spec.Condition) spec.Join 
 	return s
 }
 
+func bundled(s spec.Join) spec.Join {
+	s.MiniBatch = &spec.JoinMiniBatch{Size: 5000}
+	return s
+}
+
 // within is "bid.dateTime BETWEEN auction.dateTime AND auction.expires", as in q4 and q9.
 func within() *spec.Condition {
 	ref := func(i int) expr.Expr { return expr.Expr{Op: "REF", Type: "TIMESTAMP(3)", Index: &i} }
@@ -124,6 +129,7 @@ func BenchmarkPush(b *testing.B) {
 		{"type=left/unique=right/condition=none", bidJoin(spec.LeftJoin, true, nil)},
 		{"type=right/unique=right/condition=within", bidJoin(spec.RightJoin, true, within())},
 		{"type=semi/unique=right/condition=none", bidJoin(spec.SemiJoin, true, nil)},
+		{"type=inner/unique=right/condition=none/miniBatch=5000", bundled(bidJoin(spec.InnerJoin, true, nil))},
 	} {
 		for _, rows := range []uint64{100_000, 2_000_000} {
 			b.Run(fmt.Sprintf("%s/bids=%d", test.name, rows), func(b *testing.B) {

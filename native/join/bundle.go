@@ -26,6 +26,8 @@ type bundle struct {
 	from  int
 
 	ending int // sides of the bundle yet to be joined, when it ends
+
+	result hashMap[*waiting] // of one side, as getRecords fills it
 }
 
 // buffer is one side of a bundle: JoinKeyContainsUniqueKeyBundle, InputSideHasUniqueKeyBundle or
@@ -50,8 +52,18 @@ type message struct {
 }
 
 func newBundle(o *Operator) *bundle {
-	return &bundle{o: o, arena: rowstate.NewArena(o.budget, purposeBundle)}
+	b := &bundle{o: o, arena: rowstate.NewArena(o.budget, purposeBundle)}
+	for i := range b.buffers {
+		b.buffers[i].keys.reuse = func(w *waiting) {
+			w.list = w.list[:0]
+			w.lists.renew()
+			w.lists.reuse = emptyList
+		}
+	}
+	return b
 }
+
+func emptyList(list *[]message) { *list = (*list)[:0] }
 
 // reserve makes room for a batch.
 func (b *bundle) reserve(in *changelog.Batch) error { return b.arena.Reserve(int64(len(in.Data))) }
@@ -247,9 +259,9 @@ func (b *bundle) join(number int) error {
 			w.lists.all(func(_ []byte, list *[]message) { pairUp(key, *list, emit) })
 		})
 	default:
-		var result hashMap[*waiting] // getRecords fills a map of its own
-		f.keys.all(func(key []byte, w *waiting) { *result.ofKey(key) = w })
-		result.all(func(key []byte, w **waiting) {
+		b.result.renew()
+		f.keys.all(func(key []byte, w *waiting) { *b.result.ofKey(key) = w })
+		b.result.all(func(key []byte, w **waiting) {
 			(*w).lists.all(func(_ []byte, list *[]message) {
 				for _, m := range *list {
 					emit(key, m, false)

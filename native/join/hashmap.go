@@ -8,24 +8,34 @@ import (
 
 // hashMap has the order of iteration of a java.util.HashMap that is filled by computeIfAbsent: Flink's bundles are processed
 // in it. A new entry goes to the front of its bucket; the map doubles with the call after the one that made it too full, or
-// where a bucket of a small map gets long; removing entries, and clear, leave its size. Buckets that the JDK makes trees
-// of, from eight keys in one of 64 or more, are lists here: no honest keys get there.
+// where a bucket of a small map gets long; removing entries, and clear, leave its size. Doubling keeps the order within a
+// bucket. So an iteration is by bucket, and there from the newest entry to the oldest, and small maps need no buckets at all.
+// Buckets that the JDK makes trees of, from eight keys in one of 64 or more, are lists here: no honest keys get there.
+//
+// Entries and what their values hold are used again after clear.
 type hashMap[V any] struct {
-	buckets   [][]*mapEntry[V]
-	size      int
-	threshold int
+	entries  []mapEntry[V]
+	used     int     // entries that were made since clear; some may have been removed
+	size     int     // entries that are there
+	capacity int     // of the table that a HashMap would have; 0: none yet
+	buckets  []int32 // entry + 1 that came last, per bucket; unused while few entries were made
+	keys     []byte
+	reuse    func(v *V) // empties a value for another key; nil: there is nothing to keep of it
 }
 
 type mapEntry[V any] struct {
-	key   []byte
-	hash  uint32
 	value V
+	at, n int32 // of the key
+	next  int32 // entry + 1 before in the bucket
+	hash  uint32
+	gone  bool
 }
 
 const (
-	leastBuckets  = 16
+	leastCapacity = 16
 	longBucket    = 8 // HashMap.TREEIFY_THRESHOLD
-	treesFromSize = 64
+	treesFrom     = 64
+	few           = 8 // entries that are searched one by one
 )
 
 // spread is HashMap.hash of an object with this hashCode.
@@ -34,68 +44,167 @@ func spread(hashCode int32) uint32 { return uint32(hashCode) ^ uint32(hashCode)>
 // ofKey finds the value of a key that is a row, or makes one.
 func (m *hashMap[V]) ofKey(key []byte) *V { return m.of(key, keygroup.Hash(key)) }
 
-// of finds the value of a key with this hashCode, or makes one. Keys may be nil and are told apart by their hashCode then.
+// of finds the value of a key with this hashCode, or makes one; it is valid until the next call. Keys may be nil and are
+// told apart by their hashCode then.
 func (m *hashMap[V]) of(key []byte, hashCode int32) *V {
-	if m.size > m.threshold || m.buckets == nil {
+	if m.size > m.capacity/4*3 || m.capacity == 0 {
 		m.double()
 	}
 	h := spread(hashCode)
-	b := &m.buckets[h&uint32(len(m.buckets)-1)]
-	for _, e := range *b {
-		if e.hash == h && bytes.Equal(e.key, key) {
-			return &e.value
-		}
+	if i := m.find(key, h); i > 0 {
+		return &m.entries[i-1].value
 	}
-	e := &mapEntry[V]{key: bytes.Clone(key), hash: h}
-	before := len(*b)
-	*b = append(*b, nil)
-	copy((*b)[1:], (*b)[:before])
-	(*b)[0] = e
-	if before >= longBucket-1 && len(m.buckets) < treesFromSize {
+	before := 0
+	if m.capacity < treesFrom && m.size >= longBucket-1 {
+		before = m.inBucket(h)
+	}
+	v := m.add(key, h)
+	if before >= longBucket-1 {
 		m.double()
 	}
+	return v
+}
+
+func (m *hashMap[V]) key(e *mapEntry[V]) []byte { return m.keys[e.at : e.at+e.n : e.at+e.n] }
+
+func (m *hashMap[V]) bucket(h uint32) uint32 { return h & uint32(m.capacity-1) }
+
+// find is the entry of a key, counted from 1, or 0.
+func (m *hashMap[V]) find(key []byte, h uint32) int32 {
+	if m.used <= few {
+		for i := range m.used {
+			if e := &m.entries[i]; e.hash == h && !e.gone && bytes.Equal(m.key(e), key) {
+				return int32(i + 1)
+			}
+		}
+		return 0
+	}
+	for i := m.buckets[m.bucket(h)]; i > 0; i = m.entries[i-1].next {
+		if e := &m.entries[i-1]; e.hash == h && bytes.Equal(m.key(e), key) {
+			return i
+		}
+	}
+	return 0
+}
+
+func (m *hashMap[V]) inBucket(h uint32) int {
+	n := 0
+	for i := range m.used {
+		if e := &m.entries[i]; !e.gone && m.bucket(e.hash) == m.bucket(h) {
+			n++
+		}
+	}
+	return n
+}
+
+func (m *hashMap[V]) add(key []byte, h uint32) *V {
+	if m.used == len(m.entries) {
+		m.entries = append(m.entries, mapEntry[V]{})
+	}
+	e := &m.entries[m.used]
+	if m.reuse != nil {
+		m.reuse(&e.value)
+	} else {
+		var zero V
+		e.value = zero
+	}
+	e.at, e.n, e.hash, e.gone, e.next = int32(len(m.keys)), int32(len(key)), h, false, 0
+	m.keys = append(m.keys, key...)
+	m.used++
 	m.size++
-	return &e.value
+	switch {
+	case m.used == few+1:
+		m.fill()
+	case m.used > few:
+		m.push(int32(m.used))
+	}
+	return &m.entries[m.used-1].value
+}
+
+// push puts an entry in front of its bucket.
+func (m *hashMap[V]) push(i int32) {
+	e := &m.entries[i-1]
+	b := &m.buckets[m.bucket(e.hash)]
+	e.next, *b = *b, i
+}
+
+// fill puts all entries in their buckets.
+func (m *hashMap[V]) fill() {
+	if cap(m.buckets) < m.capacity {
+		m.buckets = make([]int32, m.capacity)
+	}
+	m.buckets = m.buckets[:m.capacity]
+	clear(m.buckets)
+	for i := range m.used {
+		if !m.entries[i].gone {
+			m.push(int32(i + 1))
+		}
+	}
 }
 
 func (m *hashMap[V]) double() {
-	if m.buckets == nil {
-		m.buckets = make([][]*mapEntry[V], leastBuckets)
-		m.threshold = leastBuckets * 3 / 4
-		return
+	if m.capacity = 2 * m.capacity; m.capacity == 0 {
+		m.capacity = leastCapacity
 	}
-	old := m.buckets
-	m.buckets = make([][]*mapEntry[V], 2*len(old))
-	m.threshold *= 2
-	for _, b := range old {
-		for _, e := range b {
-			to := &m.buckets[e.hash&uint32(len(m.buckets)-1)]
-			*to = append(*to, e)
-		}
+	if m.used > few {
+		m.fill()
 	}
 }
 
 func (m *hashMap[V]) remove(key []byte, hashCode int32) {
 	h := spread(hashCode)
-	b := &m.buckets[h&uint32(len(m.buckets)-1)]
-	for i, e := range *b {
-		if e.hash == h && bytes.Equal(e.key, key) {
-			*b = append((*b)[:i], (*b)[i+1:]...)
-			m.size--
-			return
+	i := m.find(key, h)
+	if i == 0 {
+		return
+	}
+	m.entries[i-1].gone = true
+	m.size--
+	if m.used > few {
+		at := &m.buckets[m.bucket(h)]
+		for *at != i {
+			at = &m.entries[*at-1].next
 		}
+		*at = m.entries[i-1].next
 	}
 }
 
+// all visits the entries. The map must not change meanwhile, but for what visit does to its value.
 func (m *hashMap[V]) all(visit func(key []byte, value *V)) {
-	for _, b := range m.buckets {
-		for _, e := range b {
-			visit(e.key, &e.value)
+	if m.used > few {
+		for _, i := range m.buckets {
+			for ; i > 0; i = m.entries[i-1].next {
+				e := &m.entries[i-1]
+				visit(m.key(e), &e.value)
+			}
 		}
+		return
+	}
+	var order [few]int
+	n := 0
+	for i := m.used - 1; i >= 0; i-- {
+		if m.entries[i].gone {
+			continue
+		}
+		at := n
+		for ; at > 0 && m.bucket(m.entries[order[at-1]].hash) > m.bucket(m.entries[i].hash); at-- {
+			order[at] = order[at-1]
+		}
+		order[at] = i
+		n++
+	}
+	for _, i := range order[:n] {
+		e := &m.entries[i]
+		visit(m.key(e), &e.value)
 	}
 }
 
+// clear removes all entries, and leaves the capacity.
 func (m *hashMap[V]) clear() {
-	clear(m.buckets)
-	m.size = 0
+	m.used, m.size, m.keys = 0, 0, m.keys[:0]
+}
+
+// renew makes the map a new one.
+func (m *hashMap[V]) renew() {
+	m.clear()
+	m.capacity = 0
 }

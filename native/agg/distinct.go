@@ -59,7 +59,8 @@ func (p *plan) findViews(r request, columns []logical.Type) error {
 	}
 	for i, c := range r.calls {
 		k := p.calls[i]
-		if !c.Distinct || len(c.ArgList) == 0 {
+		if !c.Distinct || len(c.ArgList) == 0 || c.Function == "MIN" || c.Function == "MAX" {
+			// Calcite takes no notice of DISTINCT in MIN and MAX.
 			p.plain = append(p.plain, k)
 			continue
 		}

@@ -16,7 +16,7 @@ func crosses(c spec.AggregateCall, columns []logical.Type) bool {
 		return false
 	}
 	switch c.Function {
-	case spec.Count, spec.Min, spec.Max:
+	case spec.Count:
 		return true
 	case spec.Sum, spec.Sum0, spec.Avg:
 		switch columns[c.ArgList[0]].Kind {

@@ -282,7 +282,7 @@ func quote(s string) string {
 func (m *model) apply(g *modelGroup, accumulates bool, row []any) {
 	seen := map[string]bool{}
 	for i, c := range m.s.AggCalls {
-		if c.Distinct && len(c.ArgList) > 0 {
+		if viewed(c) {
 			view := fmt.Sprint(c.ArgList)
 			if !seen[view] {
 				seen[view] = true
@@ -294,6 +294,11 @@ func (m *model) apply(g *modelGroup, accumulates bool, row []any) {
 			m.applyCall(g, i, accumulates, row)
 		}
 	}
+}
+
+// viewed tells whether a call sees distinct values only; MIN and MAX don't care.
+func viewed(c spec.AggregateCall) bool {
+	return c.Distinct && len(c.ArgList) > 0 && c.Function != spec.Min && c.Function != spec.Max
 }
 
 func (m *model) passes(c spec.AggregateCall, row []any) bool {
@@ -317,14 +322,14 @@ func (m *model) applyView(g *modelGroup, view string, args []int, accumulates bo
 	}
 	looked := false // a view whose calls all have filters does not even look at a row that passes none
 	for _, c := range m.s.AggCalls {
-		looked = looked || c.Distinct && fmt.Sprint(c.ArgList) == view && m.passes(c, row)
+		looked = looked || viewed(c) && fmt.Sprint(c.ArgList) == view && m.passes(c, row)
 	}
 	if !looked {
 		return
 	}
 	changed := m.s.NeedRetraction
 	for i, c := range m.s.AggCalls {
-		if !c.Distinct || fmt.Sprint(c.ArgList) != view || !m.passes(c, row) {
+		if !viewed(c) || fmt.Sprint(c.ArgList) != view || !m.passes(c, row) {
 			continue
 		}
 		switch {

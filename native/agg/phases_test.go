@@ -74,7 +74,7 @@ func twoPhases(t testing.TB, s *spec.GroupAggregate, input logical.Row) (*spec.L
 	}
 	views := map[int]bool{}
 	for _, c := range s.AggCalls {
-		if c.Distinct && !views[c.ArgList[0]] {
+		if viewed(c) && !views[c.ArgList[0]] {
 			views[c.ArgList[0]] = true
 			typ, err := logical.Parse("RAW('org.apache.flink.table.api.dataview.MapView', 'a serializer')")
 			if err != nil {

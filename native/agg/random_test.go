@@ -102,7 +102,7 @@ func randomSpec(rng *rand.Rand, input logical.Row) *spec.GroupAggregate {
 }
 
 func randomCall(rng *rand.Rand, s *spec.GroupAggregate, input logical.Row) {
-	arg := firstValue + rng.IntN(len(columns)-firstValue)
+	arg := firstValue + rng.IntN(input.Len()-firstValue)
 	t := input.Fields[arg].Type
 	c := spec.AggregateCall{ArgList: []int{arg}, FilterArg: -1, Distinct: rng.IntN(3) == 0}
 	if rng.IntN(3) == 0 {
@@ -136,7 +136,7 @@ func randomCall(rng *rand.Rand, s *spec.GroupAggregate, input logical.Row) {
 		}
 	case spec.ListAgg:
 		if rng.IntN(2) == 0 {
-			c.ArgList = append(c.ArgList, len(columns)-1)
+			c.ArgList = append(c.ArgList, input.Len()-1)
 		}
 	}
 	c.Type = result.String()
@@ -146,6 +146,9 @@ func randomCall(rng *rand.Rand, s *spec.GroupAggregate, input logical.Row) {
 	}
 	if (c.Function == spec.Min || c.Function == spec.Max) && !c.Distinct {
 		retracts = retracts && rng.IntN(4) > 0
+	}
+	if c.Function == spec.Min || c.Function == spec.Max {
+		c.Distinct = false // as Calcite has it
 	}
 	s.AggCalls = append(s.AggCalls, c)
 	s.AggCallNeedRetractions = append(s.AggCallNeedRetractions, retracts)

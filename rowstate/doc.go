@@ -97,6 +97,12 @@
 // The first four blocks have 8 bytes, later ones 32. What ends a block is its number of bytes, or FF if another follows: a
 // string that is the start of another comes first.
 //
+// Nested values have no sort keys. Flink's generated comparator does order rows and arrays (field by field or element by
+// element, nulls first, the shorter array first, all of it turned round by DESC), so they could have: a mark before each
+// element and one at the end. But a key may then take several times the bytes of its row (an array of TINYINT three for one),
+// which whoever reserves room for keys would have to know; a plan that orders by such a column runs in Flink. MAP, MULTISET and
+// VARIANT have no order in Flink either, and a RAW value's is that of its class.
+//
 // # What is built on it
 //
 //	Ordered     order-statistic sets: insert, delete, k-th, rank; one array, then a B+ tree that counts

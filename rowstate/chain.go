@@ -225,6 +225,26 @@ func (k *Chains) All(c *RowChain) iter.Seq[Ref] {
 	}
 }
 
+// First is the row that came first, or 0 if there is none.
+func (k *Chains) First(c *RowChain) Ref {
+	if c.count <= inHandle {
+		return c.first
+	}
+	return k.node(c.first).rows[0]
+}
+
+// Last is the row that came last, or 0 if there is none.
+func (k *Chains) Last(c *RowChain) Ref {
+	switch {
+	case c.count == 1:
+		return c.first
+	case c.count <= inHandle:
+		return c.last
+	}
+	n := k.node(c.last)
+	return n.rows[n.count-1]
+}
+
 // Find returns the first row with these bytes, or 0.
 func (k *Chains) Find(c *RowChain, row []byte) Ref {
 	if c.group != 0 && k.key == nil {

@@ -112,6 +112,10 @@ func compareChains(t *testing.T, k *Chains, keyOf func(row []byte) []byte) {
 				t.Fatal("a mark was lost")
 			}
 		}
+		if first, last := k.First(c), k.Last(c); len(got) == 0 && (first|last) != 0 ||
+			len(got) > 0 && (string(k.Row(first)) != got[0] || string(k.Row(last)) != got[len(got)-1]) {
+			t.Fatalf("step %d chain %d: first is %d, last is %d", step, i, first, last)
+		}
 		if !slices.Equal(got, want[i]) || c.Len() != len(want[i]) {
 			t.Fatalf("step %d chain %d: %d rows, want %d", step, i, len(got), len(want[i]))
 		}

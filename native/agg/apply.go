@@ -37,6 +37,9 @@ func newGroups(p *plan, ttl int64, budget *rowstate.Budget) *groups {
 		g.arena = rowstate.NewArena(budget, purposeValues)
 		g.chains = rowstate.NewChains(g.arena)
 	}
+	if p.chains > 0 {
+		g.chains.Index(budget, purposeValues, nil)
+	}
 	if p.sets > 0 {
 		g.nodes = rowstate.NewArena(budget, purposeOrder)
 		g.ordered = rowstate.NewOrdered(g.nodes, g.elementKey)
@@ -77,6 +80,7 @@ func (g *groups) reserve(rows int, rowBytes int64) error {
 
 func (g *groups) close() {
 	if g.arena != nil {
+		g.chains.Close()
 		g.arena.Close()
 	}
 	if g.nodes != nil {

@@ -38,11 +38,9 @@ func (g *groups) removeFromSequence(k *call, value, row []byte) {
 		g.forget(k, value)
 		return
 	}
-	var end rowstate.Ref
-	for r := range g.chains.All(chain) {
-		if end = r; k.op == opFirstRetract {
-			break
-		}
+	end := g.chains.Last(chain)
+	if k.op == opFirstRetract {
+		end = g.chains.First(chain)
 	}
 	g.keepKey(k, value, g.chains.Row(end))
 }

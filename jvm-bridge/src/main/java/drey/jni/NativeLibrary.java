@@ -1,7 +1,9 @@
 package drey.jni;
 
+import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -159,7 +161,12 @@ public final class NativeLibrary {
         }
         Path file = directory.resolve("libdrey.so");
         try {
-            Files.write(file, library);
+            // A task that is cancelled while it loads is interrupted: a channel would give up, and
+            // the
+            // process would have no library from then on. A stream doesn't know of interrupts.
+            try (OutputStream out = new FileOutputStream(file.toFile())) {
+                out.write(library);
+            }
             System.load(file.toAbsolutePath().toString());
         } catch (UnsatisfiedLinkError e) {
             throw new Unavailable(explain(e, parent));

@@ -2,12 +2,13 @@ package drey.jni;
 
 import drey.jni.NativeLibrary.Unavailable;
 
+import java.io.BufferedReader;
+import java.io.FileInputStream;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Locale;
-import java.util.stream.Stream;
 
 /** What the native library needs of the machine and the process around it. */
 final class Platform {
@@ -31,8 +32,12 @@ final class Platform {
     /** Refuses what would kill the process later. */
     static void checkProcess() throws IOException {
         List<String> mapped;
-        try (Stream<String> lines = Files.lines(Path.of("/proc/self/maps"))) {
-            mapped = lines.toList();
+        // Not by a channel, which an interrupt of the thread would close (see NativeLibrary).
+        try (BufferedReader lines =
+                new BufferedReader(
+                        new InputStreamReader(
+                                new FileInputStream("/proc/self/maps"), StandardCharsets.UTF_8))) {
+            mapped = lines.lines().toList();
         }
         checkProcess(mapped, System.getenv("LD_PRELOAD"));
     }

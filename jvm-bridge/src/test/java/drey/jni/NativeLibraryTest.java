@@ -104,6 +104,15 @@ class NativeLibraryTest {
         assertThat(tmp).isEmptyDirectory();
     }
 
+    /** A task may be cancelled while it is the first to load. The process has one chance, so it must not be lost. */
+    @Test
+    void anInterruptDoesNotPreventLoading() throws Exception {
+        ForkedJvm.Result result =
+                new ForkedJvm(work).run(60, LoadMain.class, "interrupted").expectExit(0);
+        assertThat(result.line("reason")).isEqualTo("null");
+        assertThat(result.line("interrupted")).isEqualTo("true");
+    }
+
     @Test
     void theDirectoryCanBeChosen() throws Exception {
         ForkedJvm.Result result =

@@ -150,10 +150,17 @@ func (f *Fixture) PushAndDrop(b *changelog.Batch) {
 	if err := f.Op.Push(0, b, f.Out); err != nil {
 		f.T.Fatal(err)
 	}
+	r, resumes := f.Op.(op.Resumer)
 	for {
-		if _, ok := f.Out.Next(); !ok {
-			f.Out.Recycle()
+		if _, ok := f.Out.Next(); ok {
+			continue
+		}
+		f.Out.Recycle()
+		if !resumes || !r.Unfinished() {
 			return
+		}
+		if err := r.Resume(f.Out); err != nil {
+			f.T.Fatal(err)
 		}
 	}
 }
@@ -195,7 +202,7 @@ func (f *Fixture) Fill(prefix string, row func(i int) string) int {
 			rows = append(rows, row(pushed+i))
 		}
 		err := f.Op.Push(0, f.Batch(rows...), f.Out)
-		Drain(f.Out)
+		f.Drain()
 		if err == nil {
 			continue
 		}

@@ -55,8 +55,11 @@ func compareChains(t *testing.T, k *Chains, keyOf func(row []byte) []byte) {
 	rng := rand.New(rand.NewPCG(6, 6))
 	chains := make([]RowChain, 20)
 	want := make([][]string, len(chains))
-	indexed := 0
-	for step := range 15000 {
+	indexed, steps := 0, 15000
+	if testing.Short() {
+		steps = 5000
+	}
+	for step := range steps {
 		i := rng.IntN(len(chains))
 		// Chains grow to about a length of their own, up to 300, and shrink to nothing from time to time.
 		most := 1 + i*i*3/4
@@ -120,7 +123,7 @@ func compareChains(t *testing.T, k *Chains, keyOf func(row []byte) []byte) {
 			t.Fatalf("step %d chain %d: %d rows, want %d", step, i, len(got), len(want[i]))
 		}
 	}
-	if (indexed > 500) != (k.index != nil) {
+	if (indexed > 300) != (k.index != nil) {
 		t.Fatalf("%d steps were on indexed chains", indexed)
 	}
 	for i := range chains {
@@ -131,7 +134,7 @@ func compareChains(t *testing.T, k *Chains, keyOf func(row []byte) []byte) {
 // TestChainsWithoutRoomForAnIndex has a budget that ends in the middle: chains are complete all the same.
 func TestChainsWithoutRoomForAnIndex(t *testing.T) {
 	with, without := 0, 0
-	for limit := int64(16 << 10); limit < 512<<10; limit += 12 << 10 {
+	for limit := int64(16 << 10); limit < 512<<10; limit += 24 << 10 {
 		budget := NewBudget(0)
 		arena := NewArena(budget, "rows")
 		k := NewChains(arena)

@@ -38,7 +38,7 @@ final class Acceleration {
 
     /** A translator goes in here once the library has its operator. */
     static final List<Translator> TRANSLATORS =
-            List.of(new DeduplicateTranslator(), new RankTranslator());
+            List.of(new DeduplicateTranslator(), new RankTranslator(), new JoinTranslator());
 
     /** What the user may want to know of nodes without a translator. */
     private static final Map<Class<?>, String> HINTS =

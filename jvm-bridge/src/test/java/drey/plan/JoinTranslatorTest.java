@@ -1,5 +1,7 @@
 package drey.plan;
 
+import static org.apache.flink.table.api.Expressions.$;
+import static org.apache.flink.table.api.Expressions.call;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import drey.runtime.NativeOperatorFactory;
@@ -9,6 +11,7 @@ import drey.spec.JoinSpec.Side;
 
 import org.apache.flink.streaming.api.operators.SimpleOperatorFactory;
 import org.apache.flink.streaming.api.transformations.TwoInputTransformation;
+import org.apache.flink.table.api.Table;
 import org.apache.flink.table.api.TableEnvironment;
 import org.apache.flink.table.delegation.InternalPlan;
 import org.apache.flink.table.functions.ScalarFunction;
@@ -299,6 +302,38 @@ class JoinTranslatorTest {
                 .singleElement()
                 .asString()
                 .endsWith("flink: no native operator for StreamExecIntervalJoin");
+    }
+
+    /** A function object without a name makes the node unwritable, which must not keep it from being native. */
+    @Test
+    void predicateThatNoPlanCanHoldIsTheHosts() {
+        TableEnvironment env = environment(List.of());
+        Table left = env.sqlQuery("SELECT id AS a, k AS b, v AS c FROM plain");
+        Table right = env.sqlQuery("SELECT id, k, v FROM byId");
+        Table joined =
+                left.join(
+                        right,
+                        $("b").isEqual($("k")).and(call(new Threshold(7), $("c").plus($("v")))));
+
+        assertThat(Plans.section(joined.explain()))
+                .singleElement()
+                .asString()
+                .startsWith("Join(")
+                .endsWith(": native");
+    }
+
+    /** It has state of its own, so its class alone doesn't say what it does. */
+    public static final class Threshold extends ScalarFunction {
+        private static final long serialVersionUID = 1L;
+        private final long threshold;
+
+        public Threshold(long threshold) {
+            this.threshold = threshold;
+        }
+
+        public Boolean eval(Long v) {
+            return v != null && v > threshold;
+        }
     }
 
     private static TableEnvironment environment(List<String> settings) {

@@ -1,0 +1,115 @@
+package drey.it.join;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import drey.jni.NativeOperator;
+import drey.runtime.NativeExecutions;
+
+import org.apache.flink.types.Row;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+
+/**
+ * Joins from SQL to changelog on a local cluster, Flink's operator against ours, on changelogs that come to both inputs in a
+ * fixed order: for each row that comes in, the same messages, in the same order where Flink fixes one.
+ *
+ * <p>{@code -Ddrey.join.all=true} runs every combination, {@code -Ddrey.join.seed} other changelogs.
+ */
+class JoinSqlTest {
+
+    private static final List<JoinQuery> QUERIES =
+            Boolean.getBoolean("drey.join.all") ? JoinQuery.all() : JoinQuery.some();
+
+    private static final long SEED = Long.getLong("drey.join.seed", 20_240_131);
+    private static final Changelogs CHANGELOGS = new Changelogs(SEED, 60, 3);
+
+    private static final String RETENTION = ", with retention";
+
+    private static Map<String, TreeMap<Long, List<Row>>> expected;
+
+    @BeforeAll
+    static void runStock() throws Exception {
+        long before = NativeExecutions.of("join").opened();
+        expected = new JoinRun(false, 1, false, 1, false).execute(sql(), CHANGELOGS, Map.of());
+        assertThat(NativeExecutions.of("join").opened()).isEqualTo(before);
+        for (JoinQuery q : QUERIES) {
+            assertThat(expected.get(q.name()).size()).as(q.name()).isGreaterThan(2);
+        }
+    }
+
+    @AfterEach
+    void nothingIsLeftOver() throws Exception {
+        // The client learns of the end of a job before its tasks have closed their operators.
+        for (int i = 0; i < 200 && !NativeOperator.live().isEmpty(); i++) {
+            TimeUnit.MILLISECONDS.sleep(10);
+        }
+        assertThat(NativeOperator.live()).isEmpty();
+    }
+
+    private static Map<String, String> sql() {
+        Map<String, String> sql = new LinkedHashMap<>();
+        for (JoinQuery q : QUERIES) {
+            sql.put(q.name(), q.sql());
+        }
+        return sql;
+    }
+
+    static Stream<JoinRun> runs() {
+        return Stream.of(
+                new JoinRun(true, 1, false, 1024, false), new JoinRun(true, 3, true, 2, true));
+    }
+
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("runs")
+    void sameMessages(JoinRun run) throws Exception {
+        Map<String, String> sql = sql();
+        for (JoinQuery q : QUERIES) {
+            // A hint of ours needs a key that Flink distributes by.
+            if (q.left() == 3 && q.right() == 3 && !q.type().emitsLeftOnly()) {
+                sql.put(q.name() + RETENTION, q.sqlWithRetention());
+            }
+        }
+        long before = NativeExecutions.of("join").opened();
+        Map<String, TreeMap<Long, List<Row>>> actual = run.execute(sql, CHANGELOGS, Map.of());
+        long opened = NativeExecutions.of("join").opened() - before;
+
+        // All joins, each at its parallelism, and again after the failure; a few EXISTS take two
+        // joins.
+        long joins = sql.values().stream().mapToLong(q -> hasKey(q) ? run.parallelism() : 1).sum();
+        assertThat(opened).isGreaterThanOrEqualTo(run.fails() ? 2 * joins : joins);
+        for (JoinQuery q : QUERIES) {
+            compare(q, q.name(), expected.get(q.name()), actual.get(q.name()));
+            if (sql.containsKey(q.name() + RETENTION)) {
+                String name = q.name() + RETENTION;
+                compare(q, name, expected.get(q.name()), actual.get(name));
+            }
+        }
+    }
+
+    private static boolean hasKey(String sql) {
+        return sql.contains("L.k ");
+    }
+
+    private static void compare(
+            JoinQuery query,
+            String name,
+            TreeMap<Long, List<Row>> expected,
+            TreeMap<Long, List<Row>> actual) {
+        for (long epoch : expected.keySet()) {
+            boolean left = !CHANGELOGS.of("L" + query.left()).get((int) epoch).isEmpty();
+            assertThat(query.fixed(actual.getOrDefault(epoch, List.of()), left))
+                    .as("%s in epoch %s, seed %s", name, epoch, SEED)
+                    .isEqualTo(query.fixed(expected.get(epoch), left));
+        }
+        assertThat(actual.keySet()).as(name).isEqualTo(expected.keySet());
+    }
+}

@@ -30,8 +30,12 @@ import org.apache.flink.streaming.api.transformations.OneInputTransformation;
 import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
 import org.apache.flink.streaming.util.AbstractStreamOperatorTestHarness;
 import org.apache.flink.streaming.util.KeyedOneInputStreamOperatorTestHarness;
+import org.apache.flink.streaming.util.KeyedTwoInputStreamOperatorTestHarness;
 import org.apache.flink.streaming.util.OneInputStreamOperatorTestHarness;
+import org.apache.flink.streaming.util.TwoInputStreamOperatorTestHarness;
 import org.apache.flink.table.data.RowData;
+import org.apache.flink.table.runtime.operators.join.stream.StreamingSemiAntiJoinOperator;
+import org.apache.flink.table.runtime.typeutils.InternalTypeInfo;
 import org.apache.flink.table.runtime.typeutils.RowDataSerializer;
 import org.apache.flink.table.types.logical.BigIntType;
 import org.apache.flink.table.types.logical.LocalZonedTimestampType;
@@ -41,6 +45,7 @@ import org.apache.flink.table.types.logical.TimestampKind;
 
 import java.lang.reflect.Field;
 import java.lang.reflect.Method;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
@@ -61,8 +66,8 @@ import java.util.regex.Pattern;
  * <p>Each row is a batch of its own here: the tests look at the output after each row.
  */
 public final class HarnessSwap {
-    /** The key selector of the harness under construction; its operator is needed before it gets its own fields. */
-    private static final ThreadLocal<KeySelector<?, ?>> SELECTOR = new ThreadLocal<>();
+    /** The key selectors of the harness under construction; its operator is needed before it gets its own fields. */
+    private static final ThreadLocal<List<KeySelector<?, ?>>> SELECTORS = new ThreadLocal<>();
 
     private static final Map<StreamOperatorFactory<?>, Swapped> SWAPPED =
             Collections.synchronizedMap(new WeakHashMap<>());
@@ -84,6 +89,13 @@ public final class HarnessSwap {
                 Map.of(
                         RememberSelector.class,
                         isConstructor().and(takesArgument(1, KeySelector.class))));
+        instrument(
+                KeyedTwoInputStreamOperatorTestHarness.class,
+                Map.of(
+                        RememberSelectors.class,
+                        isConstructor()
+                                .and(takesArgument(1, KeySelector.class))
+                                .and(takesArgument(2, KeySelector.class))));
         instrument(
                 AbstractStreamOperatorTestHarness.class,
                 Map.of(
@@ -111,6 +123,13 @@ public final class HarnessSwap {
                 Map.of(
                         BinaryInput.class,
                         named("processElement").and(takesArguments(StreamRecord.class))));
+        instrument(
+                TwoInputStreamOperatorTestHarness.class,
+                Map.of(
+                        BinaryInput.class,
+                        named("processElement1").and(takesArguments(StreamRecord.class)),
+                        BinaryInput2.class,
+                        named("processElement2").and(takesArguments(StreamRecord.class))));
     }
 
     private static void instrument(
@@ -183,7 +202,17 @@ public final class HarnessSwap {
     static final class RememberSelector {
         @Advice.OnMethodEnter
         static void enter(@Advice.Argument(1) KeySelector<?, ?> selector) {
-            HarnessSwap.remember(selector);
+            HarnessSwap.remember(selector, null);
+        }
+    }
+
+    /** The same for the harness of two inputs. */
+    static final class RememberSelectors {
+        @Advice.OnMethodEnter
+        static void enter(
+                @Advice.Argument(1) KeySelector<?, ?> first,
+                @Advice.Argument(2) KeySelector<?, ?> second) {
+            HarnessSwap.remember(first, second);
         }
     }
 
@@ -215,6 +244,10 @@ public final class HarnessSwap {
      */
     public static void linkMetrics(AbstractStreamOperatorTestHarness<?> harness) {
         Swapped swapped = SWAPPED.get(harness.getOperatorFactory());
+        if (swapped != null && harness instanceof TwoInputStreamOperatorTestHarness<?, ?, ?>) {
+            // It keeps the operator that the test has given it.
+            Fields.set(harness, "twoInputOperator", harness.getOperator());
+        }
         if (swapped != null && swapped.stock instanceof AbstractUdfStreamOperator<?, ?> udf) {
             StreamOperator<?> ours = harness.getOperator();
             Fields.setIfPresent(
@@ -247,7 +280,17 @@ public final class HarnessSwap {
         static void enter(
                 @Advice.This AbstractStreamOperatorTestHarness<?> harness,
                 @Advice.Argument(value = 0, readOnly = false) StreamRecord<?> record) {
-            record = HarnessSwap.binary(harness, record);
+            record = HarnessSwap.binary(harness, 0, record);
+        }
+    }
+
+    /** Goes to the beginning of {@code processElement2(StreamRecord)}. */
+    static final class BinaryInput2 {
+        @Advice.OnMethodEnter
+        static void enter(
+                @Advice.This AbstractStreamOperatorTestHarness<?> harness,
+                @Advice.Argument(value = 0, readOnly = false) StreamRecord<?> record) {
+            record = HarnessSwap.binary(harness, 1, record);
         }
     }
 
@@ -256,12 +299,12 @@ public final class HarnessSwap {
      * rows, whose rowtime is a plain BIGINT.
      */
     public static StreamRecord<?> binary(
-            AbstractStreamOperatorTestHarness<?> harness, StreamRecord<?> record) {
+            AbstractStreamOperatorTestHarness<?> harness, int input, StreamRecord<?> record) {
         Swapped swapped = SWAPPED.get(harness.getOperatorFactory());
         if (swapped == null) {
             return record;
         }
-        RowData row = swapped.input.toBinaryRow((RowData) record.getValue()).copy();
+        RowData row = swapped.inputs.get(input).toBinaryRow((RowData) record.getValue()).copy();
         return record.hasTimestamp()
                 ? new StreamRecord<>(row, record.getTimestamp())
                 : new StreamRecord<>(row);
@@ -288,21 +331,21 @@ public final class HarnessSwap {
     }
 
     /** Called by the code added to Flink's harness. */
-    public static void remember(KeySelector<?, ?> selector) {
-        SELECTOR.set(selector);
+    public static void remember(KeySelector<?, ?> first, KeySelector<?, ?> second) {
+        SELECTORS.set(second == null ? List.of(first) : List.of(first, second));
     }
 
     /** Called by the code added to Flink's harness: the native factory for it, or null to leave things as they are. */
     @SuppressWarnings("unchecked")
     public static StreamOperatorFactory<?> swap(
             StreamOperator<?> operator, StreamOperatorFactory<?> factory) {
-        KeySelector<?, ?> selector = SELECTOR.get();
-        SELECTOR.remove();
+        List<KeySelector<?, ?>> selectors = SELECTORS.get();
+        SELECTORS.remove();
         StreamOperator<?> stock = operator;
         if (stock == null && factory instanceof SimpleOperatorFactory<?> simple) {
             stock = simple.getOperator();
         }
-        if (stock == null || selector == null) {
+        if (stock == null || selectors == null) {
             return null;
         }
         NativeOperatorFactory planned = PLANNED.get(stock);
@@ -316,13 +359,16 @@ public final class HarnessSwap {
                     ours,
                     new Swapped(
                             stock,
-                            new RowDataSerializer(inputs.get(0)),
+                            inputs.stream().map(RowDataSerializer::new).toList(),
                             new RowDataSerializer(output)));
             return ours;
         }
-        Key key = key(selector);
+        Key key = key(selectors.get(0));
         if (key == null) {
             return null;
+        }
+        if (selectors.size() == 2) {
+            return swapJoin(stock, key, key(selectors.get(1)));
         }
         Optional<String> spec = StockSpecs.of(stock, key.fields());
         if (spec.isEmpty()) {
@@ -343,19 +389,58 @@ public final class HarnessSwap {
                 ours,
                 new Swapped(
                         stock,
-                        new RowDataSerializer(declared),
+                        List.of(new RowDataSerializer(declared)),
                         new RowDataSerializer(withRank(declared, rank))));
+        return ours;
+    }
+
+    @SuppressWarnings("unchecked")
+    private static StreamOperatorFactory<?> swapJoin(StreamOperator<?> stock, Key left, Key right) {
+        Optional<String> spec =
+                right == null
+                        ? Optional.empty()
+                        : StockSpecs.join(stock, left.fields(), right.fields());
+        if (spec.isEmpty()) {
+            return null;
+        }
+        RowType leftType = ((InternalTypeInfo<?>) Fields.get(stock, "leftType")).toRowType();
+        RowType rightType = ((InternalTypeInfo<?>) Fields.get(stock, "rightType")).toRowType();
+        List<RowType.RowField> fields = new ArrayList<>(leftType.getFields());
+        if (!(stock instanceof StreamingSemiAntiJoinOperator)) {
+            // A field may be called the same on both sides.
+            rightType
+                    .getFields()
+                    .forEach(
+                            f ->
+                                    fields.add(
+                                            new RowType.RowField(
+                                                    "r_" + f.getName(), f.getType().copy(true))));
+        }
+        RowType output = new RowType(fields);
+        StreamOperatorFactory<RowData> ours =
+                new NativeOperatorFactory(
+                        SimpleOperatorFactory.of((StreamOperator<RowData>) stock),
+                        spec.get(),
+                        List.of(leftType, rightType),
+                        output,
+                        ROW_BY_ROW);
+        SWAPPED.put(
+                ours,
+                new Swapped(
+                        stock,
+                        List.of(new RowDataSerializer(leftType), new RowDataSerializer(rightType)),
+                        new RowDataSerializer(output)));
         return ours;
     }
 
     /**
      * What a native factory stands in for.
      *
-     * @param input the rows that go in, as the test declares them
+     * @param inputs the rows that go in, as the test declares them
      * @param output the rows that come out
      */
     private record Swapped(
-            StreamOperator<?> stock, RowDataSerializer input, RowDataSerializer output) {}
+            StreamOperator<?> stock, List<RowDataSerializer> inputs, RowDataSerializer output) {}
 
     private static LogicalType[] withRank(LogicalType[] types, boolean rank) {
         LogicalType[] row = Arrays.copyOf(types, types.length + (rank ? 1 : 0));
@@ -400,6 +485,22 @@ public final class HarnessSwap {
                     Field field = c.getDeclaredField(name);
                     field.setAccessible(true);
                     return field.get(object);
+                } catch (NoSuchFieldException e) {
+                    // Perhaps the super class has it.
+                } catch (IllegalAccessException e) {
+                    throw new IllegalStateException(e);
+                }
+            }
+            throw new IllegalStateException(object.getClass() + " has no field " + name);
+        }
+
+        static void set(Object object, String name, Object value) {
+            for (Class<?> c = object.getClass(); c != null; c = c.getSuperclass()) {
+                try {
+                    Field field = c.getDeclaredField(name);
+                    field.setAccessible(true);
+                    field.set(object, value);
+                    return;
                 } catch (NoSuchFieldException e) {
                     // Perhaps the super class has it.
                 } catch (IllegalAccessException e) {

@@ -7,6 +7,11 @@ import org.apache.flink.streaming.api.operators.AbstractUdfStreamOperator;
 import org.apache.flink.streaming.api.operators.KeyedProcessOperator;
 import org.apache.flink.streaming.api.operators.StreamOperator;
 import org.apache.flink.table.runtime.operators.bundle.KeyedMapBundleOperator;
+import org.apache.flink.table.runtime.generated.GeneratedJoinCondition;
+import org.apache.flink.table.runtime.operators.join.stream.MiniBatchStreamingJoinOperator;
+import org.apache.flink.table.runtime.operators.join.stream.StreamingJoinOperator;
+import org.apache.flink.table.runtime.operators.join.stream.StreamingSemiAntiJoinOperator;
+import org.apache.flink.table.runtime.operators.join.stream.utils.JoinInputSideSpec;
 import org.apache.flink.table.runtime.operators.rank.AbstractTopNFunction;
 import org.apache.flink.table.runtime.typeutils.InternalTypeInfo;
 import org.apache.flink.table.types.logical.LogicalType;
@@ -176,6 +181,57 @@ final class StockSpecs {
                 .append(ttl.isEnabled() ? ttl.getTimeToLive().toMillis() : 0);
         spec.append(",\"version\":1}");
         return Optional.of(spec.toString());
+    }
+
+    /** The same for a join. */
+    static Optional<String> join(StreamOperator<?> operator, int[] leftKeys, int[] rightKeys) {
+        String type;
+        if (operator.getClass() == StreamingSemiAntiJoinOperator.class) {
+            type = (Boolean) Fields.get(operator, "isAntiJoin") ? "ANTI" : "SEMI";
+        } else if (operator.getClass() == StreamingJoinOperator.class
+                || operator instanceof MiniBatchStreamingJoinOperator) {
+            boolean left = (Boolean) Fields.get(operator, "leftIsOuter");
+            boolean right = (Boolean) Fields.get(operator, "rightIsOuter");
+            type = left ? right ? "FULL" : "LEFT" : right ? "RIGHT" : "INNER";
+        } else {
+            return Optional.empty();
+        }
+        String code =
+                ((GeneratedJoinCondition) Fields.get(operator, "generatedJoinCondition")).getCode();
+        StringBuilder spec = new StringBuilder("{");
+        // The condition of most tests is that every pair matches.
+        if (!code.contains("return true;")) {
+            spec.append("\"condition\":\"host\",");
+        }
+        spec.append("\"filterNulls\":")
+                .append(Arrays.toString((boolean[]) Fields.get(operator, "filterNullKeys")));
+        spec.append(",\"joinType\":\"").append(type).append('"');
+        spec.append(",\"left\":").append(side(operator, "left", leftKeys));
+        if (operator instanceof MiniBatchStreamingJoinOperator) {
+            Object size = Fields.get(Fields.get(operator, "coBundleTrigger"), "maxCount");
+            spec.append(",\"miniBatch\":{\"size\":").append(size).append('}');
+        }
+        spec.append(",\"operator\":\"join\"");
+        spec.append(",\"right\":").append(side(operator, "right", rightKeys));
+        return Optional.of(spec.append(",\"version\":1}").toString().replace(", ", ","));
+    }
+
+    private static String side(StreamOperator<?> operator, String side, int[] keys) {
+        JoinInputSideSpec input = (JoinInputSideSpec) Fields.get(operator, side + "InputSideSpec");
+        String unique =
+                input.hasUniqueKey()
+                        ? ",\"uniqueKey\":"
+                                + list(
+                                        (int[])
+                                                Fields.get(
+                                                        input.getUniqueKeySelector(), "keyFields"))
+                        : "";
+        return "{\"keys\":"
+                + list(keys)
+                + ",\"stateTtlMillis\":"
+                + Fields.get(operator, side + "StateRetentionTime")
+                + unique
+                + "}";
     }
 
     private static String list(int[] numbers) {

@@ -74,6 +74,7 @@ final class Joins {
                 .ordered(joined(left, right, unique))
                 .keyed(key)
                 .updating(updates)
+                .batch(left.steady() && right.steady())
                 .timed(null, null)
                 .sized(conditions.isEmpty() ? product : product / 3);
     }
@@ -133,6 +134,7 @@ final class Joins {
                 .with(right)
                 .ordered(joined(left, right, false).or(rightOnly ? Order.SEQUENCE : Order.RESULT))
                 .updating(true)
+                .batch(left.steady() && right.steady())
                 .timed(null, null);
     }
 
@@ -181,7 +183,11 @@ final class Joins {
         if (both && disjoint && traits.alternating() && !traits.bundles()) {
             return unique && traits.parallelism() == 1 ? Order.SEQUENCE : Order.CHANGES;
         }
-        return left.order() == Order.NOTHING || right.order() == Order.NOTHING || traits.ttl()
+        return left.order() == Order.NOTHING
+                        || right.order() == Order.NOTHING
+                        || !left.steady()
+                        || !right.steady()
+                        || traits.ttl()
                 ? Order.NOTHING
                 : Order.RESULT;
     }

@@ -18,13 +18,15 @@ import java.util.stream.Stream;
  *
  * <ul>
  *   <li>nothing is sorted by a column with NaN or -0.0: Flink's comparator finds NaN equal to everything;
- *   <li>a Top-N with an offset, without its rank, over an updating input is judged by a batch query: {@code
- *       RetractableTopNFunction} loses rows;
+ *   <li>a Top-N with an offset over an updating input is judged by a batch query: without its rank, which the planner
+ *       leaves out where nobody reads it, {@code RetractableTopNFunction} loses rows;
  *   <li>a Top-1 without its rank over insertions is not compared with batch: the streaming planner takes it for
  *       insertions, so whoever reads it sees no retraction (FLINK-40368);
  *   <li>keep-last by arrival either sees no two equal rows or runs on RocksDB: on the heap Flink emits some updates that
  *       change nothing;
  *   <li>timers of equal time, matches of a join and the keys of a bundle have no order;
+ *   <li>a join takes a row's key for unique while a Top-N with its rank, below it, moves the row to another rank, the new one
+ *       first; it then loses the row, and its result depends on which input comes first;
  *   <li>in front of the state of most Top-N functions stock has a cache whose rows live by the wall clock: with state that
  *       expires only a numbered Top-N over a table that retracts is compared, which has none;
  *   <li>FIRST_VALUE and LAST_VALUE over an updating input order values by the wall clock.
@@ -176,7 +178,8 @@ final class QueryGenerator {
                 t.proctime() ? t.column("pt") : null,
                 Set.of(t.name()),
                 Math.max(1, t.changes().size()),
-                Oracle.STREAM);
+                Oracle.STREAM,
+                true);
     }
 
     /**
@@ -319,7 +322,8 @@ final class QueryGenerator {
                 variable = true;
             }
         }
-        boolean lossy = offset && !number && input.updates();
+        // With its rank, too: the planner leaves it out where nobody reads it.
+        boolean lossy = offset && input.updates();
         String rank = number ? name() : "rn";
         List<Column> columns = someKeeping(input.columns(), input.key(), partition);
         Relation result =
@@ -338,12 +342,14 @@ final class QueryGenerator {
         }
         boolean cached =
                 traits.ttl() && !(number && input.updates() && !input.sql().startsWith("SELECT "));
-        return result.ordered(cached ? Order.NOTHING : keyed(input.order(), total, false))
-                .keyed(key)
-                .updating(true)
-                .batch(total && !variable && (n > 1 || offset || number || input.updates()))
-                .timed(null, null)
-                .judgedBy(lossy ? Oracle.BATCH_ONLY : input.oracle());
+        Relation ranked =
+                result.ordered(cached ? Order.NOTHING : keyed(input.order(), total, false))
+                        .keyed(key)
+                        .updating(true)
+                        .batch(total && !variable && (n > 1 || offset || number || input.updates()))
+                        .timed(null, null)
+                        .judgedBy(lossy ? Oracle.BATCH_ONLY : input.oracle());
+        return number ? ranked.unsteady() : ranked;
     }
 
     private String sort(String name) {

@@ -18,6 +18,7 @@ import java.util.stream.Stream;
  * @param tables what it reads
  * @param rows about how many rows it emits
  * @param oracle who knows the right result
+ * @param steady a row is retracted before it comes again; a Top-N with its rank moves rows the other way round, too
  */
 record Relation(
         String sql,
@@ -30,7 +31,8 @@ record Relation(
         String proctime,
         Set<String> tables,
         long rows,
-        Oracle oracle) {
+        Oracle oracle,
+        boolean steady) {
 
     /** How much of a result is determined by query and input. */
     enum Order {
@@ -85,22 +87,26 @@ record Relation(
 
     Relation as(String sql, List<Column> columns) {
         return new Relation(
-                sql, columns, order, key, updates, batch, rowtime, proctime, tables, rows, oracle);
+                sql, columns, order, key, updates, batch, rowtime, proctime, tables, rows, oracle,
+                steady);
     }
 
     Relation ordered(Order order) {
         return new Relation(
-                sql, columns, order, key, updates, batch, rowtime, proctime, tables, rows, oracle);
+                sql, columns, order, key, updates, batch, rowtime, proctime, tables, rows, oracle,
+                steady);
     }
 
     Relation keyed(List<String> key) {
         return new Relation(
-                sql, columns, order, key, updates, batch, rowtime, proctime, tables, rows, oracle);
+                sql, columns, order, key, updates, batch, rowtime, proctime, tables, rows, oracle,
+                steady);
     }
 
     Relation updating(boolean updates) {
         return new Relation(
-                sql, columns, order, key, updates, batch, rowtime, proctime, tables, rows, oracle);
+                sql, columns, order, key, updates, batch, rowtime, proctime, tables, rows, oracle,
+                steady);
     }
 
     Relation batch(boolean batch) {
@@ -115,12 +121,14 @@ record Relation(
                 proctime,
                 tables,
                 rows,
-                oracle);
+                oracle,
+                steady);
     }
 
     Relation timed(String rowtime, String proctime) {
         return new Relation(
-                sql, columns, order, key, updates, batch, rowtime, proctime, tables, rows, oracle);
+                sql, columns, order, key, updates, batch, rowtime, proctime, tables, rows, oracle,
+                steady);
     }
 
     Relation sized(long rows) {
@@ -135,12 +143,20 @@ record Relation(
                 proctime,
                 tables,
                 Math.max(1, rows),
-                oracle);
+                oracle,
+                steady);
     }
 
     Relation judgedBy(Oracle oracle) {
         return new Relation(
-                sql, columns, order, key, updates, batch, rowtime, proctime, tables, rows, oracle);
+                sql, columns, order, key, updates, batch, rowtime, proctime, tables, rows, oracle,
+                steady);
+    }
+
+    Relation unsteady() {
+        return new Relation(
+                sql, columns, order, key, updates, batch, rowtime, proctime, tables, rows, oracle,
+                false);
     }
 
     /** Reads another relation, too. */
@@ -157,6 +173,7 @@ record Relation(
                 Stream.concat(tables.stream(), other.tables.stream())
                         .collect(Collectors.toUnmodifiableSet()),
                 rows,
-                oracle.compareTo(other.oracle) > 0 ? oracle : other.oracle);
+                oracle.compareTo(other.oracle) > 0 ? oracle : other.oracle,
+                steady && other.steady);
     }
 }

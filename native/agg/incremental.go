@@ -124,7 +124,8 @@ func (o *Incremental) finish(out *changelog.Builder) error {
 	o.lookUp()
 	g, results := o.groups, o.results
 	results.groups.clock = g.clock // for the distinct values, which are the state's
-	o.finalWalk = javamap.WalkComputed(results.touched.codes, o.finalWalk)
+	lastNew := o.lists[len(o.lists)-1].head
+	o.finalWalk = javamap.WalkComputed(results.touched.codes, o.walk[len(o.walk)-1] != lastNew, o.finalWalk)
 	for _, final := range o.finalWalk {
 		ref := results.touched.refs[final]
 		o.partsOf(final)

@@ -51,8 +51,9 @@ func (o *Order) Walk(hashCodes []int32, dst []int32) []int32 {
 }
 
 // WalkComputed is Walk of a new map that was filled by computeIfAbsent: a new key goes to the front of its bin, and the bins are
-// doubled only by the call after the one that made them too few.
-func WalkComputed(hashCodes []int32, dst []int32) []int32 {
+// doubled only by the call after the one that made them too few, which may be one for a key that is there: again tells whether
+// such calls came after the last new key.
+func WalkComputed(hashCodes []int32, again bool, dst []int32) []int32 {
 	bins := make([][]int32, leastBins)
 	for i, h := range hashCodes {
 		if i > len(bins)/4*3 {
@@ -64,6 +65,9 @@ func WalkComputed(hashCodes []int32, dst []int32) []int32 {
 		if long && len(bins) < treeBins {
 			bins = doubled(bins, hashCodes)
 		}
+	}
+	if again && len(hashCodes) > len(bins)/4*3 {
+		bins = doubled(bins, hashCodes)
 	}
 	dst = dst[:0]
 	for _, b := range bins {

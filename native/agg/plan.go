@@ -212,6 +212,9 @@ func (p *plan) place(r request) error {
 		}
 		if i == r.countStar {
 			p.countAt = k.count.slot
+			if k.op == opSumInt {
+				p.countAt = k.value.slot
+			}
 		}
 		p.tally(k)
 	}

@@ -263,7 +263,10 @@ func (c *aggregateCheck) countStar(calls []AggregateCall, needRetraction bool, i
 	case *index < 0 || *index >= len(calls):
 		c.bad("indexOfCountStar: %d out of range [0,%d)", *index, len(calls))
 	default:
-		if call := calls[*index]; call.Function != Count || len(call.ArgList) > 0 || call.FilterArg >= 0 {
+		// The final level of a split aggregate sums the counts of the first.
+		call := calls[*index]
+		sumOfCounts := call.Function == Sum0 && call.Type == "BIGINT NOT NULL" && !inserted
+		if !sumOfCounts && (call.Function != Count || len(call.ArgList) > 0) || call.FilterArg >= 0 || call.Distinct {
 			c.bad("indexOfCountStar: aggCalls[%d] is no COUNT(*)", *index)
 		}
 		if inserted && *index != len(calls)-1 {

@@ -142,10 +142,10 @@ final class Transformations {
     }
 
     /**
-     * Flink shares a slot's operator memory by weight, and the planner's batch operators use mebibytes as weights. All
-     * native operators weigh the same.
+     * Flink shares a slot's operator memory by weight. Its own window aggregates weigh 1, and fail with less than a mebibyte;
+     * all native operators weigh the same as they do.
      */
-    private static final int MEMORY_WEIGHT = 128;
+    private static final int MEMORY_WEIGHT = 1;
 
     private static Object get(Class<?> owner, String name, Object target) {
         try {

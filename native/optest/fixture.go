@@ -150,17 +150,10 @@ func (f *Fixture) PushAndDrop(b *changelog.Batch) {
 	if err := f.Op.Push(0, b, f.Out); err != nil {
 		f.T.Fatal(err)
 	}
-	r, resumes := f.Op.(op.Resumer)
 	for {
-		if _, ok := f.Out.Next(); ok {
-			continue
-		}
-		f.Out.Recycle()
-		if !resumes || !r.Unfinished() {
+		if _, ok := f.Out.Next(); !ok {
+			f.Out.Recycle()
 			return
-		}
-		if err := r.Resume(f.Out); err != nil {
-			f.T.Fatal(err)
 		}
 	}
 }
@@ -202,7 +195,7 @@ func (f *Fixture) Fill(prefix string, row func(i int) string) int {
 			rows = append(rows, row(pushed+i))
 		}
 		err := f.Op.Push(0, f.Batch(rows...), f.Out)
-		f.Drain()
+		Drain(f.Out)
 		if err == nil {
 			continue
 		}

@@ -240,9 +240,6 @@ func (s *retract) removeFromGroups(p *partition, source int, out *changelog.Buil
 	g := s.groupOf(p, o.sortKey)
 	gone, rank := s.find(p, g.start)
 	index := rank - 1 - g.start // in the list
-	if gone == 0 {
-		o.unmatched++
-	}
 	if gone != 0 && rank == 0 {
 		at, _ := h.order.Rank(hiddenOf(p), h.key(gone))
 		index = g.rows + int64(at) - g.first

@@ -13,15 +13,8 @@ import (
 // Snapshots of format version 1, as the first release wrote them, give back an operator that goes on as if it had never
 // stopped.
 func TestKeptSnapshots(t *testing.T) {
-	names := slices.Sorted(maps.Keys(strategies))
-	for _, name := range names {
-		names = append(names, name+" ttl")
-	}
-	for _, name := range names {
-		s := strategies[strings.TrimSuffix(name, " ttl")]
-		if strings.HasSuffix(name, " ttl") {
-			s.StateTTLMillis = 100
-		}
+	for _, name := range slices.Sorted(maps.Keys(strategies)) {
+		s := strategies[name]
 		before := []string{
 			`+I 1 "a" 5 "text" 2 NULL`, `+I 1 "b" 4 "text, longer" 2 NULL`, `+I 1 "c" 5 NULL 2 "x"`, `+I 2 "a" 1 NULL 2 NULL`,
 			`+I NULL "a" NULL NULL 2 "a value"`,
@@ -32,14 +25,7 @@ func TestKeptSnapshots(t *testing.T) {
 			after = append(after, `-D 1 "b" 4 "text, longer" 2 NULL`, `-D 1 "c" 5 NULL 2 "x"`, `-U 2 "a" 1 NULL 2 NULL`)
 		}
 		f, g := open(t, s, 0), open(t, s, 0)
-		f.Now, g.Now = 20, 20
 		f.Push(before...)
-		if s.StateTTLMillis > 0 {
-			f.Now = 90
-			f.Push(`+I 1 "f" 3 "comes later" 2 NULL`)
-			f.Time(125) // when what came first has expired
-			g.Time(125)
-		}
 		kept := optest.Kept(t, "version_1_"+strings.ReplaceAll(name, " ", "_"), func() map[int][]byte {
 			return optest.TakeSnapshot(t, f.Op, optest.Groups)
 		})

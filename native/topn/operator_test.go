@@ -194,43 +194,6 @@ func TestIndexWithoutRoom(t *testing.T) {
 	}
 }
 
-// A row may move as many others as there are ranks. The batch stops when enough is waiting, and goes on when that is gone.
-func TestStopsWhenEnoughIsWaiting(t *testing.T) {
-	for _, name := range []string{"append", "update", "retract"} {
-		s := strategies[name]
-		end := int64(1000)
-		s.RankRange.End = &end
-		f := open(t, s, 0)
-		emitted, most := int64(0), int64(0)
-		for i := range 5 {
-			var rows []string
-			for j := range 100 {
-				rows = append(rows, fmt.Sprintf(`+I 1 "%d" %d NULL 7 NULL`, 100*i+j, -100*i-j))
-			}
-			if err := f.Op.Push(0, f.Batch(rows...), f.Out); err != nil {
-				t.Fatal(err)
-			}
-			for {
-				most = max(most, f.Out.Pending())
-				n := len(optest.Drain(f.Out))
-				emitted += int64(n)
-				if r := f.Op.(op.Resumer); !r.Unfinished() {
-					break
-				} else if err := r.Resume(f.Out); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-		if want := int64(500 * 500); emitted != want {
-			t.Errorf("%s: %d rows came out, want %d", name, emitted, want)
-		}
-		if most > 40_000 {
-			t.Errorf("%s: %d rows were waiting at one time", name, most)
-		}
-		f.Close()
-	}
-}
-
 // A large partition goes over many frames.
 func TestSnapshotOfLargePartition(t *testing.T) {
 	for name, s := range strategies {
@@ -242,7 +205,7 @@ func TestSnapshotOfLargePartition(t *testing.T) {
 		rng := rand.New(rand.NewPCG(1, 2))
 		for range 3 {
 			var rows []string
-			for range 120 {
+			for range 300 {
 				rows = append(rows, fmt.Sprintf(`+I 1 "%d" %d "%s" 7 NULL`, rng.IntN(4000), rng.IntN(1000), strings.Repeat("something", 20)))
 			}
 			f.Push(rows...)

@@ -27,10 +27,6 @@ type Operator struct {
 	p         partition // of the row at work
 	sortKey   []byte    // of the row at work
 
-	batch *changelog.Batch // at work, nil if none is
-	next  int              // the batch's row that comes next
-	made  int              // partitions that the batch has made
-
 	clock    clock
 	restored []rowstate.Ref // partitions whose lists are still to be made
 
@@ -39,7 +35,6 @@ type Operator struct {
 	endAt       int   // slot that says so otherwise
 	endType     logical.Kind
 	invalidTopN int64 // rows that want another end than their partition has
-	unmatched   int64 // retractions that found no row
 
 	spec   *spec.Rank
 	state  snapshot.State
@@ -185,40 +180,20 @@ func (o *Operator) Push(input int, in *changelog.Batch, out *changelog.Builder) 
 		return err
 	}
 	o.find()
-	o.batch, o.next, o.made = in, 0, 0
-	o.goOn(out)
-	return nil
-}
-
-// goOn applies the strategy to the rows of the batch that are left, until enough has been emitted.
-func (o *Operator) goOn(out *changelog.Builder) {
-	p, ttl, in := &o.p, o.clock.ttl > 0, o.batch
-	for ; o.next < len(o.refs); o.next++ {
-		if out.Full() {
-			return
-		}
-		i := o.next
+	p, made := &o.p, 0
+	for i, ref := range o.refs {
 		row := in.Row(i)
-		o.open(p, o.refs[i], o.fresh[i], row)
+		o.open(p, ref, o.fresh[i], row)
 		o.strategy.apply(p, in.Kinds[i], row, i, out)
 		if ttl {
 			o.schedule(p)
 			if o.fresh[i] {
-				o.made++
+				made++
 			}
 		}
 	}
-	o.batch = nil
 	o.strategy.end()
-	o.sweep(sweepAtLeast + 2*o.made + in.Len()/2)
-}
-
-// Unfinished tells that rows of the batch are left: a row may move as many others as there are ranks.
-func (o *Operator) Unfinished() bool { return o.batch != nil }
-
-// Resume goes on with them.
-func (o *Operator) Resume(out *changelog.Builder) error {
-	o.goOn(out)
+	o.sweep(sweepAtLeast + 2*made + in.Len()/2)
 	return nil
 }
 
@@ -321,7 +296,6 @@ func (o *Operator) Flush(*changelog.Builder) error { return nil }
 // Stats has Flink's counter, then what the state takes.
 func (o *Operator) Stats(dst []op.Stat) []op.Stat {
 	return append(dst, op.Stat{Name: "topn.invalidTopSize", Value: o.invalidTopN},
-		op.Stat{Name: "topn.unmatchedRetractions", Value: o.unmatched},
 		op.Stat{Name: "state.keys", Value: int64(o.table.Len())}, op.Stat{Name: "state.bytes", Value: o.budget.Used()})
 }
 

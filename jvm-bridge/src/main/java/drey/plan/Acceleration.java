@@ -30,6 +30,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 /** One pass over a translated plan. */
 final class Acceleration {
@@ -38,7 +39,13 @@ final class Acceleration {
 
     /** A translator goes in here once the library has its operator. */
     static final List<Translator> TRANSLATORS =
-            List.of(new DeduplicateTranslator(), new RankTranslator(), new JoinTranslator());
+            Stream.concat(
+                            Stream.of(
+                                    new DeduplicateTranslator(),
+                                    new RankTranslator(),
+                                    new JoinTranslator()),
+                            AggregateTranslator.ALL.stream())
+                    .toList();
 
     /** What the user may want to know of nodes without a translator. */
     private static final Map<Class<?>, String> HINTS =

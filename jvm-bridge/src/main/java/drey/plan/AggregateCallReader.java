@@ -8,6 +8,7 @@ import org.apache.flink.table.types.logical.LogicalType;
 import org.apache.flink.table.types.logical.RowType;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -32,6 +33,8 @@ final class AggregateCallReader {
                     "$SINGLE_VALUE$1", Function.SINGLE_VALUE,
                     "$SUM$1", Function.SUM,
                     "$$SUM0$1", Function.SUM0);
+
+    private static final int MOST_DISTINCT_CALLS = 64;
 
     private final List<NodeJson> calls;
     private final List<Boolean> needRetractions;
@@ -74,7 +77,28 @@ final class AggregateCallReader {
 
     /** Why one of the calls can't run natively, if so. */
     Optional<String> unsupported() {
-        return calls.stream().map(this::unsupported).flatMap(Optional::stream).findFirst();
+        return calls.stream()
+                .map(this::unsupported)
+                .flatMap(Optional::stream)
+                .findFirst()
+                .or(this::unsupportedDistinct);
+    }
+
+    /** Which calls have seen a value is a bit for each of them. */
+    private Optional<String> unsupportedDistinct() {
+        Map<List<Integer>, Integer> callsByArguments = new HashMap<>();
+        for (NodeJson call : calls) {
+            if (call.bool("distinct")) {
+                int n = callsByArguments.merge(call.integers("argList"), 1, Integer::sum);
+                if (n > MOST_DISTINCT_CALLS) {
+                    return Optional.of(
+                            "more than "
+                                    + MOST_DISTINCT_CALLS
+                                    + " calls on the same distinct values");
+                }
+            }
+        }
+        return Optional.empty();
     }
 
     private Optional<String> unsupported(NodeJson call) {
@@ -88,6 +112,9 @@ final class AggregateCallReader {
         }
         if (call.bool("ignoreNulls")) {
             return Optional.of(name + " has IGNORE NULLS");
+        }
+        if (function == Function.SINGLE_VALUE && call.bool("distinct")) {
+            return Optional.of(name + " of distinct values");
         }
         List<Integer> arguments = call.integers("argList");
         int most = function == Function.LISTAGG ? 2 : 1;
@@ -106,7 +133,7 @@ final class AggregateCallReader {
         return Optional.empty();
     }
 
-    /** Flink itself refuses most others; FIRST_VALUE and LAST_VALUE it has for every type. */
+    /** Flink itself refuses most others; FIRST_VALUE and LAST_VALUE it has for any type. */
     private static boolean takes(Function function, LogicalType type) {
         return switch (function) {
             case AVG, SUM, SUM0 ->
@@ -114,7 +141,8 @@ final class AggregateCallReader {
                         case TINYINT, SMALLINT, INTEGER, BIGINT, FLOAT, DOUBLE, DECIMAL -> true;
                         default -> false;
                     };
-            case MAX, MIN ->
+            case COUNT -> RowTypes.isFlat(type);
+            case MAX, MIN, FIRST_VALUE, LAST_VALUE, SINGLE_VALUE ->
                     switch (type.getTypeRoot()) {
                         case TINYINT,
                                 SMALLINT,
@@ -138,37 +166,94 @@ final class AggregateCallReader {
                         case CHAR, VARCHAR -> true;
                         default -> false;
                     };
-            case COUNT, FIRST_VALUE, LAST_VALUE, SINGLE_VALUE -> RowTypes.isFlat(type);
         };
     }
 
     /**
-     * Why accumulators can't cross from the local to the global phase, if so: those that hold a map or a list cross as
-     * Flink serializes its data views.
+     * Why accumulators can't cross from the local to the global phase, if so. Distinct values cross as Flink's map of them,
+     * whose order is not kept where it doesn't matter to the result; other maps and lists don't, nor does the time on the
+     * clock that FIRST_VALUE and LAST_VALUE have.
      */
     Optional<String> unsupportedAccumulator() {
         for (int i = 0; i < calls.size(); i++) {
             NodeJson call = calls.get(i);
-            if (call.bool("distinct")) {
-                return Optional.of(
-                        "the accumulator of "
-                                + name(call)
-                                + " holds a map of distinct values, which only one phase can do");
+            String what = null;
+            if (hasDataView(i)) {
+                what = " with retraction holds its values";
+            } else if (holdsTime(function(call))) {
+                what = " holds the time";
+            } else if (call.bool("distinct") && !ignoresOrder(call)) {
+                what = " depends on the order of distinct values";
             }
-            boolean view =
-                    needRetractions.get(i)
-                            && switch (function(call)) {
-                                case FIRST_VALUE, LAST_VALUE, LISTAGG, MAX, MIN -> true;
-                                case AVG, COUNT, SINGLE_VALUE, SUM, SUM0 -> false;
-                            };
-            if (view) {
+            if (what != null) {
                 return Optional.of(
                         "the accumulator of "
                                 + name(call)
-                                + " with retraction holds its values, which only one phase can do");
+                                + what
+                                + ", which goes natively in one phase only");
             }
         }
         return Optional.empty();
+    }
+
+    private boolean ignoresOrder(NodeJson call) {
+        return call.integers("argList").size() == 1
+                && switch (function(call)) {
+                    case COUNT, MAX, MIN -> true;
+                    case AVG, SUM, SUM0 ->
+                            switch (input.getTypeAt(call.integers("argList").get(0))
+                                    .getTypeRoot()) {
+                                case TINYINT, SMALLINT, INTEGER, BIGINT -> true;
+                                default -> false;
+                            };
+                    case FIRST_VALUE, LAST_VALUE, LISTAGG, SINGLE_VALUE -> false;
+                };
+    }
+
+    /** Why accumulators can't expire, if so: Flink lets each value of a list expire for itself. */
+    Optional<String> unsupportedRetention(long stateTtlMillis) {
+        if (stateTtlMillis == 0) {
+            return Optional.empty();
+        }
+        for (int i = 0; i < calls.size(); i++) {
+            boolean sequence =
+                    needRetractions.get(i)
+                            && switch (function(calls.get(i))) {
+                                case FIRST_VALUE, LAST_VALUE, LISTAGG -> true;
+                                default -> false;
+                            };
+            if (sequence) {
+                return Optional.of(
+                        "state expires after "
+                                + stateTtlMillis
+                                + " ms, value by value for "
+                                + name(calls.get(i))
+                                + " with retraction");
+            }
+        }
+        return Optional.empty();
+    }
+
+    /** Whether an accumulator is a view on state, and not plain fields alone. */
+    boolean hasDataViews() {
+        for (int i = 0; i < calls.size(); i++) {
+            if (calls.get(i).bool("distinct") || hasDataView(i)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private boolean hasDataView(int i) {
+        return needRetractions.get(i)
+                && switch (function(calls.get(i))) {
+                    case FIRST_VALUE, LAST_VALUE, LISTAGG, MAX, MIN -> true;
+                    case AVG, COUNT, SINGLE_VALUE, SUM, SUM0 -> false;
+                };
+    }
+
+    private static boolean holdsTime(Function function) {
+        return function == Function.FIRST_VALUE || function == Function.LAST_VALUE;
     }
 
     /** The calls; to be asked for only if none is unsupported. */

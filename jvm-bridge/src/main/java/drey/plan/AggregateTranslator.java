@@ -68,7 +68,7 @@ abstract class AggregateTranslator implements Translator {
         // What can't be done is told in the order in which users can do something about it.
         Optional<String> unsupported =
                 reader.unsupported()
-                        .or(() -> unsupported(reader, view.config()))
+                        .or(() -> unsupported(reader, json, view.config()))
                         .or(() -> RowTypes.unsupportedRow(arguments))
                         .or(() -> RowTypes.unsupportedRow(input))
                         .or(() -> RowTypes.unsupportedKey(input, grouping(json)));
@@ -93,7 +93,8 @@ abstract class AggregateTranslator implements Translator {
         return json.integers("grouping");
     }
 
-    abstract Optional<String> unsupported(AggregateCallReader reader, ReadableConfig config);
+    abstract Optional<String> unsupported(
+            AggregateCallReader reader, NodeJson json, ReadableConfig config);
 
     abstract OperatorSpec spec(
             NodeJson json, ReadableConfig config, AggregateCalls calls, RowType arguments);
@@ -118,15 +119,16 @@ abstract class AggregateTranslator implements Translator {
         }
 
         @Override
-        Optional<String> unsupported(AggregateCallReader reader, ReadableConfig config) {
+        Optional<String> unsupported(
+                AggregateCallReader reader, NodeJson json, ReadableConfig config) {
             // As AggregateUtil.isAsyncStateEnabled: not where an accumulator has views on state.
             boolean async =
                     config.get(ExecutionConfigOptions.TABLE_EXEC_ASYNC_STATE_ENABLED)
                             && !miniBatch(config)
-                            && reader.unsupportedAccumulator().isEmpty();
+                            && !reader.hasDataViews();
             return async
                     ? Optional.of(Translation.Fallback.ASYNC_STATE.reason())
-                    : Optional.empty();
+                    : reader.unsupportedRetention(json.stateTtlMillis(1, config).get(0));
         }
 
         @Override
@@ -161,7 +163,8 @@ abstract class AggregateTranslator implements Translator {
         }
 
         @Override
-        Optional<String> unsupported(AggregateCallReader reader, ReadableConfig config) {
+        Optional<String> unsupported(
+                AggregateCallReader reader, NodeJson json, ReadableConfig config) {
             return reader.unsupportedAccumulator();
         }
 
@@ -192,7 +195,8 @@ abstract class AggregateTranslator implements Translator {
         }
 
         @Override
-        Optional<String> unsupported(AggregateCallReader reader, ReadableConfig config) {
+        Optional<String> unsupported(
+                AggregateCallReader reader, NodeJson json, ReadableConfig config) {
             return reader.unsupportedAccumulator();
         }
 
@@ -245,7 +249,8 @@ abstract class AggregateTranslator implements Translator {
         }
 
         @Override
-        Optional<String> unsupported(AggregateCallReader reader, ReadableConfig config) {
+        Optional<String> unsupported(
+                AggregateCallReader reader, NodeJson json, ReadableConfig config) {
             return reader.unsupportedAccumulator();
         }
 

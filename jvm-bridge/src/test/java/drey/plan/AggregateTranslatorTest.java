@@ -307,7 +307,7 @@ class AggregateTranslatorTest {
 
     /** The second level sums the counts of the first, and a sum of COUNT(*) tells when a group is empty. */
     @Test
-    void splitDistinctIsNativeBehindTheDistinctValues() {
+    void splitDistinctIsNativeOnBothLevels() {
         PlanReport[] report = new PlanReport[1];
         List<OneInputTransformation<?, ?>> found =
                 accelerate(
@@ -316,17 +316,23 @@ class AggregateTranslatorTest {
                         Sink.PRINT,
                         report);
 
-        assertThat(found).hasSize(1);
-        assertThat(Plans.factory(found.get(0)).spec())
-                .contains("\"operator\":\"globalGroupAggregate\"", "\"indexOfCountStar\":1")
-                .contains("\"countStarInserted\":false", "\"function\":\"$SUM0\"");
-        assertThat(verdicts(report[0]))
-                .containsExactly(
-                        "native",
-                        "flink: the accumulator of COUNT holds a map of distinct values, which only"
-                                + " one phase can do",
-                        "flink: the accumulator of COUNT holds a map of distinct values, which only"
-                                + " one phase can do");
+        assertThat(verdicts(report[0])).containsExactly("native", "native", "native");
+        assertThat(found.stream().map(one -> Plans.factory(one).spec()))
+                .satisfiesExactly(
+                        local -> assertThat(local).contains("\"operator\":\"localGroupAggregate\""),
+                        incremental ->
+                                assertThat(incremental)
+                                        .contains(
+                                                "\"operator\":\"incrementalGroupAggregate\"",
+                                                "\"partialAggGrouping\":[0,1]",
+                                                "\"finalAggGrouping\":[0]"),
+                        global ->
+                                assertThat(global)
+                                        .contains(
+                                                "\"operator\":\"globalGroupAggregate\"",
+                                                "\"indexOfCountStar\":1",
+                                                "\"countStarInserted\":false",
+                                                "\"function\":\"$SUM0\""));
     }
 
     @Test
@@ -344,9 +350,37 @@ class AggregateTranslatorTest {
         assertThat(verdicts(TWO_PHASES, "SELECT k, MIN(v) FROM c GROUP BY k"))
                 .hasSize(2)
                 .allMatch(
-                        ("flink: the accumulator of MIN with retraction holds its values, which only one"
-                                        + " phase can do")
+                        ("flink: the accumulator of MIN with retraction holds its values, which goes"
+                                        + " natively in one phase only")
                                 ::equals);
+    }
+
+    @Test
+    void whatExpiresValueByValueStaysOnFlink() {
+        List<String> ttl = List.of("table.exec.state.ttl", "7 s");
+
+        assertThat(verdicts(ttl, "SELECT k, LAST_VALUE(v) FROM c GROUP BY k"))
+                .containsExactly(
+                        "flink: state expires after 7000 ms, value by value for LAST_VALUE with"
+                                + " retraction");
+        assertThat(verdicts(ttl, "SELECT k, LAST_VALUE(v), LISTAGG(s) FROM t GROUP BY k"))
+                .containsExactly("native");
+        assertThat(verdicts(ttl, "SELECT k, MAX(v) FROM c GROUP BY k")).containsExactly("native");
+    }
+
+    @Test
+    void whatDependsOnOrderStaysOnFlinkInTwoPhases() {
+        assertThat(verdicts(TWO_PHASES, "SELECT k, SUM(DISTINCT d) FROM t GROUP BY k"))
+                .hasSize(2)
+                .allMatch(
+                        ("flink: the accumulator of SUM depends on the order of distinct values, which"
+                                        + " goes natively in one phase only")
+                                ::equals);
+        assertThat(
+                        verdicts(
+                                TWO_PHASES,
+                                "SELECT k, SUM(DISTINCT v), MIN(DISTINCT d) FROM t GROUP BY k"))
+                .containsExactly("native", "native");
     }
 
     @Test

@@ -24,12 +24,17 @@ class ExplainTest {
 
     @Test
     void everyStatefulNodeIsListedFromTheSinkUp() {
-        String sql = "SELECT auction, COUNT(*) FROM (" + DEDUPLICATE + ") GROUP BY auction";
+        String sql =
+                "SELECT n, COLLECT(auction) FROM (SELECT auction, COUNT(*) AS n FROM ("
+                        + DEDUPLICATE
+                        + ") GROUP BY auction) GROUP BY n";
 
         assertThat(Plans.section(Plans.environment().explainSql(sql)))
                 .containsExactly(
-                        "GroupAggregate(groupBy=[auction], select=[auction, COUNT_RETRACT(*) AS"
-                                + " EXPR$1]): flink: no native operator for StreamExecGroupAggregate",
+                        "GroupAggregate(groupBy=[n], select=[n, COLLECT_RETRACT(auction) AS EXPR$1]):"
+                                + " flink: no native aggregate function COLLECT",
+                        "GroupAggregate(groupBy=[auction], select=[auction, COUNT_RETRACT(*) AS n]):"
+                                + " native",
                         DESCRIPTION + ": native");
     }
 

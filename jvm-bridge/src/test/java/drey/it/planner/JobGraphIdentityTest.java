@@ -53,7 +53,8 @@ class JobGraphIdentityTest {
                     new Program(
                             "between stock operators",
                             1,
-                            "INSERT INTO upserts SELECT auction, bidder, SUM(price) FROM ("
+                            "INSERT INTO upserts SELECT auction, bidder, CAST(CARDINALITY(ARRAY_AGG(price))"
+                                    + " AS BIGINT) FROM ("
                                     + LAST
                                     + ") GROUP BY auction, bidder"),
                     new Program(

@@ -95,7 +95,11 @@ record Feed(
             this.type = type;
             this.rng = rng;
             this.keySpace = keySpace;
-            uniqueColumns = unique.stream().mapToInt(type::getFieldIndex).toArray();
+            // Where the plan has no use for all its columns there is no unique key.
+            uniqueColumns =
+                    type.getFieldNames().containsAll(unique)
+                            ? unique.stream().mapToInt(type::getFieldIndex).toArray()
+                            : new int[0];
             ascendingColumn = ascending == null ? -1 : type.getFieldIndex(ascending);
             serializer = new RowDataSerializer(type);
         }

@@ -17,11 +17,13 @@ final class Subjects {
         return switch (operator) {
             case "deduplicate" -> deduplicate();
             case "rank" -> rank();
+            case "join" -> join();
+            case "aggregate" -> aggregate();
             default ->
                     throw new IllegalArgumentException(
                             "no subjects for operator '"
                                     + operator
-                                    + "', there are: deduplicate, rank");
+                                    + "', there are: deduplicate, rank, join, aggregate");
         };
     }
 
@@ -132,5 +134,116 @@ final class Subjects {
                 + from
                 + ") WHERE "
                 + range;
+    }
+
+    // --- join -----------------------------------------------------------------------------------
+
+    private static List<Subject> join() {
+        List<Subject> all = new ArrayList<>();
+        // Without a unique key, with one beside the join's key, and with one that is the join's
+        // key.
+        String[] sides = {
+            "%s",
+            "(SELECT k, a, MAX(v) AS v FROM %s GROUP BY k, a)",
+            "(SELECT k, MAX(a) AS a, MAX(v) AS v FROM %s GROUP BY k)"
+        };
+        List<List<String>> unique = List.of(List.of(), List.of("k", "a"), List.of("k"));
+        String[] names = {"rows", "unique", "one"};
+        for (String type : new String[] {"INNER", "LEFT", "RIGHT", "FULL", "SEMI", "ANTI"}) {
+            for (int i = 0; i < sides.length; i++) {
+                int other = (i + type.length()) % sides.length;
+                for (String condition : new String[] {"", " AND l.v < r.v"}) {
+                    String left = String.format(sides[i], "t");
+                    String right = String.format(sides[other], "u");
+                    String on = "l.k = r.k" + condition;
+                    all.add(
+                            new PlannedSubject(
+                                            "join "
+                                                    + type
+                                                    + ", "
+                                                    + names[i]
+                                                    + " and "
+                                                    + names[other]
+                                                    + condition,
+                                            "join")
+                                    .table("t", "k STRING, a STRING, v BIGINT")
+                                    .table("u", "k STRING, a STRING, v BIGINT")
+                                    .query(
+                                            switch (type) {
+                                                case "SEMI", "ANTI" ->
+                                                        "SELECT * FROM "
+                                                                + left
+                                                                + " l WHERE "
+                                                                + (type.equals("ANTI")
+                                                                        ? "NOT "
+                                                                        : "")
+                                                                + "EXISTS (SELECT 1 FROM "
+                                                                + right
+                                                                + " r WHERE "
+                                                                + on
+                                                                + ")";
+                                                default ->
+                                                        "SELECT * FROM "
+                                                                + left
+                                                                + " l "
+                                                                + type
+                                                                + " JOIN "
+                                                                + right
+                                                                + " r ON "
+                                                                + on;
+                                            })
+                                    .feed(
+                                            new Feed(
+                                                    List.of(unique.get(i), unique.get(other)),
+                                                    40,
+                                                    true,
+                                                    true,
+                                                    null))
+                                    // The order of matches is the backend's.
+                                    .identity(Identity.PER_RECORD));
+                }
+            }
+        }
+        return all;
+    }
+
+    // --- aggregate ------------------------------------------------------------------------------
+
+    private static List<Subject> aggregate() {
+        List<Subject> all = new ArrayList<>();
+        String calls =
+                "COUNT(*), COUNT(v), SUM(v), AVG(v), MIN(a), MAX(v), SUM(v) FILTER (WHERE a <> '7'),"
+                        + " COUNT(DISTINCT a)";
+        for (boolean upsert : new boolean[] {false, true}) {
+            for (long ttl : new long[] {0, 60}) {
+                for (boolean retracts : new boolean[] {false, true}) {
+                    String name =
+                            (retracts ? "changelog" : "append")
+                                    + (upsert ? ", upsert" : "")
+                                    + (ttl > 0 ? ", TTL" : "");
+                    PlannedSubject subject =
+                            new PlannedSubject("aggregate " + name, "groupAggregate")
+                                    .table("t", "k STRING, a STRING, v BIGINT")
+                                    .query(
+                                            "SELECT k, "
+                                                    + calls
+                                                    + " FROM "
+                                                    + (retracts
+                                                            ? "(SELECT k, a, MAX(v) AS v FROM t"
+                                                                    + " GROUP BY k, a)"
+                                                            : "t")
+                                                    + " GROUP BY k")
+                                    .feed(
+                                            retracts
+                                                    ? Feed.changelog().unique(List.of("k", "a"))
+                                                    : Feed.append());
+                    if (ttl > 0) {
+                        subject.option("table.exec.state.ttl", ttl + " ms");
+                    }
+                    all.add(upsert ? subject.upsert() : subject);
+                }
+            }
+        }
+        return all;
     }
 }

@@ -33,37 +33,48 @@ public final class KeepLastJob {
         StreamTableEnvironment tables = StreamTableEnvironment.create(env);
         tables.getConfig().set("drey.enabled", args[3]);
         String file = args.length > 4 ? args[4] : null;
-        int rowsPerSecond = file == null ? 1_000_000 : 10_000;
+        createEvents(tables, args[0], args[1], file == null ? 1_000_000 : 10_000);
+        Print print = new Print(file, Long.parseLong(args[0]) / 4 * 3);
+        write(
+                tables,
+                "SELECT k, id, v FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k"
+                        + " ORDER BY ts DESC) AS n FROM events) WHERE n = 1",
+                print,
+                args[2]);
+        env.execute("keep last, drey.enabled=" + args[3]);
+    }
 
+    /** The table that every query reads. */
+    static void createEvents(
+            StreamTableEnvironment tables, String rows, String keys, int rowsPerSecond) {
         // Event time runs forward with jumps back of up to 300 ms, so that some rows of a key come
         // too late to be its last.
         tables.executeSql(
                 "CREATE TABLE events ("
                         + "  id BIGINT,"
-                        + ("  k AS MOD(id * 7919, " + args[1] + "),")
+                        + ("  k AS MOD(id * 7919, " + keys + "),")
                         + "  v AS CONCAT('value-', CAST(id AS STRING)),"
                         + "  ts AS TO_TIMESTAMP_LTZ(id * 3 - MOD(id * 31, 4) * 100, 3),"
                         + "  WATERMARK FOR ts AS ts - INTERVAL '1' SECOND"
                         + ") WITH ("
                         + "  'connector' = 'datagen', 'scan.parallelism' = '1',"
                         + "  'fields.id.kind' = 'sequence',"
-                        + ("  'fields.id.start' = '1', 'fields.id.end' = '" + args[0] + "',")
+                        + ("  'fields.id.start' = '1', 'fields.id.end' = '" + rows + "',")
                         + ("  'rows-per-second' = '" + rowsPerSecond + "')"));
+    }
 
-        tables.toChangelogStream(
-                        tables.sqlQuery(
-                                "SELECT k, id, v FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k"
-                                        + " ORDER BY ts DESC) AS n FROM events) WHERE n = 1"))
-                .map(new Print(file, Long.parseLong(args[0]) / 4 * 3))
+    /** Writes the changelog of a query, which has a column id, exactly once. */
+    static void write(StreamTableEnvironment tables, String query, Print print, String folder) {
+        tables.toChangelogStream(tables.sqlQuery(query))
+                .map(print)
                 .sinkTo(
-                        FileSink.forRowFormat(new Path(args[2]), new SimpleStringEncoder<String>())
+                        FileSink.forRowFormat(new Path(folder), new SimpleStringEncoder<String>())
                                 .withRollingPolicy(OnCheckpointRollingPolicy.build())
                                 .build());
-        env.execute("keep last, drey.enabled=" + args[3]);
     }
 
     /** Rows as text; from a certain row on in slow motion until the file exists. */
-    private static final class Print implements MapFunction<Row, String> {
+    static final class Print implements MapFunction<Row, String> {
 
         private final String file;
         private final long slowFrom;

@@ -288,10 +288,20 @@ final class FlinkCluster implements AutoCloseable {
         return name.substring(name.lastIndexOf('/') + 1);
     }
 
-    /** Runs an uploaded jar: here the JobManager plans the job. Savepoint may be null. */
+    /** Runs the main class of an uploaded jar: here the JobManager plans the job. Savepoint may be null. */
     String run(String jarId, int parallelism, String savepoint, String... arguments)
             throws Exception {
+        return run(jarId, null, parallelism, savepoint, arguments);
+    }
+
+    /** Runs a class of an uploaded jar. */
+    String run(
+            String jarId, Class<?> program, int parallelism, String savepoint, String... arguments)
+            throws Exception {
         var body = JSON.createObjectNode().put("parallelism", parallelism);
+        if (program != null) {
+            body.put("entryClass", program.getName());
+        }
         if (savepoint != null) {
             body.put("savepointPath", savepoint);
         }

@@ -29,6 +29,9 @@ class KeepLastClusterIT {
     /** A metric that only native operators have: state.bytes, as Flink's REST interface spells it. */
     private static final String NATIVE_METRIC = "drey.state_bytes";
 
+    /** What the names of the operators of {@link QueriesJob} begin with that are native. */
+    private static final List<String> NATIVE = List.of("Rank");
+
     private static final Path JOB = Path.of(System.getProperty("drey.cluster.job"));
 
     private FlinkCluster cluster;
@@ -132,6 +135,56 @@ class KeepLastClusterIT {
         assertSameAsStock(lines(out));
     }
 
+    /** Top-N, an aggregate and a join in one job: killed, restored, stopped, and gone on with by three subtasks. */
+    @Test
+    void everyOperatorSurvives(@TempDir Path out, @TempDir Path temp) throws Exception {
+        Path expected = temp.resolve("stock");
+        int fast = 1_000_000;
+        String stockJob =
+                cluster.run(jar, QueriesJob.class, 2, null, arguments(expected, false, fast));
+        cluster.awaitState(stockJob, "FINISHED");
+        // So slow that it is far from its end when it is stopped; what follows makes up for it.
+        int slow = 500;
+        String first = cluster.run(jar, QueriesJob.class, 2, null, arguments(out, true, slow));
+        cluster.awaitWhileRunning(
+                first,
+                "state of every native operator",
+                () -> {
+                    List<String> names = cluster.metricNames(first);
+                    return NATIVE.stream()
+                            .allMatch(
+                                    operator ->
+                                            names.stream()
+                                                    .anyMatch(
+                                                            name ->
+                                                                    name.contains(operator)
+                                                                            && name.endsWith(
+                                                                                    NATIVE_METRIC)));
+                });
+        int before = cluster.completedCheckpoints(first);
+        cluster.awaitWhileRunning(
+                first, "two checkpoints", () -> cluster.completedCheckpoints(first) >= before + 2);
+        cluster.killTaskManager(cluster.taskManagers().get(0));
+        cluster.startTaskManager();
+        cluster.await("the restore", () -> cluster.restores(first) >= 1);
+        int restored = cluster.completedCheckpoints(first);
+        cluster.awaitWhileRunning(
+                first, "a checkpoint", () -> cluster.completedCheckpoints(first) > restored);
+        String savepoint = cluster.stopWithSavepoint(first);
+
+        Process third = cluster.startTaskManager();
+        cluster.awaitTaskManagers();
+        String second =
+                cluster.run(jar, QueriesJob.class, 3, savepoint, arguments(out, true, fast));
+        cluster.awaitState(second, "FINISHED");
+        cluster.killTaskManager(third);
+        for (String query : QueriesJob.QUERIES.keySet()) {
+            List<String> lines = lines(expected.resolve(query));
+            assertThat(lines).as(query).hasSizeGreaterThan(1000);
+            assertSame(query, lines(out.resolve(query)), lines);
+        }
+    }
+
     /** Class loaders come and go, the library stays: many jobs one after the other in the same TaskManagers. */
     @Test
     void jobsComeAndGo(@TempDir Path out) throws Exception {
@@ -164,24 +217,29 @@ class KeepLastClusterIT {
     }
 
     /** With a file the job has time for something to be done to it, until the file exists. */
-    private static String[] arguments(Path out, boolean drey, Path... file) {
+    private static String[] arguments(Path out, boolean drey, Object... more) {
         Stream<String> arguments =
                 Stream.of(
                         Integer.toString(ROWS),
                         Integer.toString(KEYS),
                         out.toUri().toString(),
                         Boolean.toString(drey));
-        return Stream.concat(arguments, Stream.of(file).map(Path::toString)).toArray(String[]::new);
+        return Stream.concat(arguments, Stream.of(more).map(Object::toString))
+                .toArray(String[]::new);
     }
 
     private void assertSameAsStock(List<String> lines) {
+        assertSame("keep last", lines, stock);
+    }
+
+    private static void assertSame(String what, List<String> lines, List<String> expected) {
         // One message with the first difference instead of two lists of 100,000 lines.
-        assertThat(lines.size()).as("changelog rows").isEqualTo(stock.size());
-        for (int i = 0; i < lines.size(); i++) {
+        for (int i = 0; i < Math.min(lines.size(), expected.size()); i++) {
             assertThat(lines.get(i))
-                    .as("changelog row %d in sorted order", i)
-                    .isEqualTo(stock.get(i));
+                    .as("%s: changelog row %d in sorted order", what, i)
+                    .isEqualTo(expected.get(i));
         }
+        assertThat(lines.size()).as("%s: changelog rows", what).isEqualTo(expected.size());
     }
 
     /** All committed changelog rows, sorted. Files that start with a dot are not committed. */

@@ -74,7 +74,7 @@ final class Joins {
                 .ordered(joined(left, right, unique))
                 .keyed(key)
                 .updating(updates)
-                .batch(left.steady() && right.steady())
+                .batch(left.steady() && right.steady() && !traits.bundles())
                 .timed(null, null)
                 .sized(conditions.isEmpty() ? product : product / 3);
     }
@@ -134,7 +134,7 @@ final class Joins {
                 .with(right)
                 .ordered(joined(left, right, false).or(rightOnly ? Order.SEQUENCE : Order.RESULT))
                 .updating(true)
-                .batch(left.steady() && right.steady())
+                .batch(left.steady() && right.steady() && !traits.bundles())
                 .timed(null, null);
     }
 
@@ -178,15 +178,22 @@ final class Joins {
     }
 
     private Order joined(Relation left, Relation right, boolean unique) {
-        boolean both = left.order() == Order.SEQUENCE && right.order() == Order.SEQUENCE;
-        boolean disjoint = left.tables().stream().noneMatch(right.tables()::contains);
-        if (both && disjoint && traits.alternating() && !traits.bundles()) {
+        boolean oneOrder =
+                left.order() == Order.SEQUENCE
+                        && right.order() == Order.SEQUENCE
+                        && left.tables().stream().noneMatch(right.tables()::contains)
+                        && traits.alternating();
+        if (oneOrder && !traits.bundles()) {
             return unique && traits.parallelism() == 1 ? Order.SEQUENCE : Order.CHANGES;
+        }
+        if (oneOrder && !traits.ttl()) {
+            return Order.RESULT;
         }
         return left.order() == Order.NOTHING
                         || right.order() == Order.NOTHING
                         || !left.steady()
                         || !right.steady()
+                        || traits.bundles()
                         || traits.ttl()
                 ? Order.NOTHING
                 : Order.RESULT;

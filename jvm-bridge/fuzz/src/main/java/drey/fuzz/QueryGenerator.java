@@ -25,8 +25,11 @@ import java.util.stream.Stream;
  *   <li>keep-last by arrival either sees no two equal rows or runs on RocksDB: on the heap Flink emits some updates that
  *       change nothing;
  *   <li>timers of equal time, matches of a join and the keys of a bundle have no order;
- *   <li>a join takes a row's key for unique while a Top-N with its rank, below it, moves the row to another rank, the new one
- *       first; it then loses the row, and its result depends on which input comes first;
+ *   <li>a join takes a row's key for unique while a Top-N with its rank or an offset, below it, moves the row to another
+ *       rank, the new one first; it then loses the row, and its result depends on which input comes first; so does that of a
+ *       join of bundles;
+ *   <li>a Top-N over an updating input, by nothing but its key, is not compared with batch: the planner chooses {@code
+ *       UpdatableTopNFunction}, for which a deletion is an update;
  *   <li>in front of the state of most Top-N functions stock has a cache whose rows live by the wall clock: with state that
  *       expires only a numbered Top-N over a table that retracts is compared, which has none;
  *   <li>FIRST_VALUE and LAST_VALUE over an updating input order values by the wall clock.
@@ -346,10 +349,19 @@ final class QueryGenerator {
                 result.ordered(cached ? Order.NOTHING : keyed(input.order(), total, false))
                         .keyed(key)
                         .updating(true)
-                        .batch(total && !variable && (n > 1 || offset || number || input.updates()))
+                        .batch(
+                                total
+                                        && !variable
+                                        && (n > 1 || offset || number || input.updates())
+                                        && !byKey(input, sorted))
                         .timed(null, null)
                         .judgedBy(lossy ? Oracle.BATCH_ONLY : input.oracle());
-        return number ? ranked.unsteady() : ranked;
+        return number || offset ? ranked.unsteady() : ranked;
+    }
+
+    /** Only the key of rows that change decides their place: Flink then takes a deletion for a new version. */
+    private static boolean byKey(Relation input, Set<String> sorted) {
+        return input.updates() && input.key().containsAll(sorted);
     }
 
     private String sort(String name) {
@@ -421,12 +433,14 @@ final class QueryGenerator {
                     .filter(k -> !k.equals(first.name()))
                     .forEach(k -> order.add(sort(k)));
         }
-        return input.as(select + " ORDER BY " + String.join(", ", order) + limit, columns)
-                .ordered(traits.ttl() ? Order.NOTHING : keyed(input.order(), total, false))
-                .updating(true)
-                .batch(total)
-                .timed(null, null)
-                .judgedBy(oracle);
+        Relation limited =
+                input.as(select + " ORDER BY " + String.join(", ", order) + limit, columns)
+                        .ordered(traits.ttl() ? Order.NOTHING : keyed(input.order(), total, false))
+                        .updating(true)
+                        .batch(total && !byKey(input, Set.of(first.name())))
+                        .timed(null, null)
+                        .judgedBy(oracle);
+        return offset ? limited.unsteady() : limited;
     }
 
     private Relation aggregate(Relation input) {

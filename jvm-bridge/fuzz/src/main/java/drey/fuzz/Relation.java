@@ -42,7 +42,7 @@ record Relation(
         CHANGES,
         /** What is left when all changes are applied. */
         RESULT,
-        /** Nothing but that no change retracts what is not there. */
+        /** Nothing: it is planned and runs to its end as stock Flink's does. */
         NOTHING;
 
         Order or(Order other) {

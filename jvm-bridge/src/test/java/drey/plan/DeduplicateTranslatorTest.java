@@ -209,7 +209,7 @@ class DeduplicateTranslatorTest {
     void variantIsTranslated(Case expected) throws Exception {
         TableEnvironment env = Plans.environment(expected.settings().toArray(String[]::new));
         List<OneInputTransformation<?, ?>> found =
-                Plans.nativeOnes(Plans.translate(env, expected.insert()));
+                Plans.nativeOnes(Plans.translate(env, expected.insert()), DeduplicateSpec.OPERATOR);
 
         assertThat(found).hasSize(1);
         NativeOperatorFactory factory = Plans.factory(found.get(0));

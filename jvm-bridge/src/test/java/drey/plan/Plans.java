@@ -111,6 +111,15 @@ public final class Plans {
         return found;
     }
 
+    /** Those of one kind of operator: what stands before or behind it in the query may be native as well. */
+    public static List<OneInputTransformation<?, ?>> nativeOnes(
+            List<Transformation<?>> roots, String operator) {
+        String kind = "\"operator\":\"" + operator + "\"";
+        return nativeOnes(roots).stream()
+                .filter(one -> factory(one).spec().contains(kind))
+                .toList();
+    }
+
     public static NativeOperatorFactory factory(OneInputTransformation<?, ?> transformation) {
         return (NativeOperatorFactory) transformation.getOperatorFactory();
     }

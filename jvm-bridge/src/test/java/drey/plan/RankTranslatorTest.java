@@ -378,7 +378,7 @@ class RankTranslatorTest {
                                 env.getConfig(),
                                 planner::createSerdeContext)
                         .apply(((ExecNodeGraphInternalPlan) plan).getExecNodeGraph());
-        return Plans.nativeOnes(transformations);
+        return Plans.nativeOnes(transformations, RankSpec.OPERATOR);
     }
 
     private static Optional<Object> field(Object target, String name) {

@@ -54,12 +54,15 @@ record AggregateRun(
     /** The changelog of each query, subtask after subtask: within a key the order is that of the query's operator. */
     Map<String, List<Row>> execute(List<Query> queries, int rows, long seed) throws Exception {
         Configuration config = new Configuration();
-        config.setString("taskmanager.memory.managed.size", "1g");
+        config.setString("taskmanager.memory.managed.size", "4g");
         config.setString("taskmanager.memory.network.max", "512m");
         config.setString("taskmanager.memory.network.min", "512m");
         config.setString("pipeline.object-reuse", Boolean.toString(objectReuse));
         config.setString("restart-strategy.type", fails ? "fixed-delay" : "disable");
-        config.setString("restart-strategy.fixed-delay.attempts", "2");
+        // Each of the sources fails once, and no two of them at the same time, perhaps.
+        config.setString(
+                "restart-strategy.fixed-delay.attempts",
+                Integer.toString(Changes.Kinds.values().length));
         config.setString("restart-strategy.fixed-delay.delay", "0 ms");
         if (fails) {
             config.setString("execution.checkpointing.interval", "50 ms");

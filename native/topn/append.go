@@ -149,9 +149,12 @@ type appendOnly struct {
 	o *Operator
 }
 
-func (s *appendOnly) valueSize() int   { return rowstate.SetSize + edgeBytes }
-func (s *appendOnly) insertOnly() bool { return true }
-func (s *appendOnly) ownStamp() bool   { return false }
+func (s *appendOnly) valueSize() int { return rowstate.SetSize + edgeBytes }
+func (s *appendOnly) ownStamp() bool { return false }
+
+// insertOnly is not so: stock never looks at the kind, and takes every row as an addition. The planner lets updates come where
+// it believes that a Top-1 over insertions only inserts (FLINK-40368).
+func (s *appendOnly) insertOnly() bool { return false }
 
 func (s *appendOnly) reserve(rows int, bytes int64) error { return s.o.held.reserve(rows, bytes) }
 

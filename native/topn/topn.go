@@ -46,6 +46,7 @@ type Operator struct {
 // rank range; what follows is the strategy's.
 type strategy interface {
 	valueSize() int
+	// insertOnly is whether stock fails on other rows than insertions.
 	insertOnly() bool
 	// reserve makes room for rows of as many bytes, so that apply can't fail.
 	reserve(rows int, bytes int64) error

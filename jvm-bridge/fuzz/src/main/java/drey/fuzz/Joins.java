@@ -146,7 +146,9 @@ final class Joins {
         int count = choices.from(1, 1, 2);
         for (int i = 0; i < count; i++) {
             Column[] pair = choices.from(pairs);
-            if (left.add(pair[0].name()) && right.add(pair[1].name())) {
+            if (!left.contains(pair[0].name()) && !right.contains(pair[1].name())) {
+                left.add(pair[0].name());
+                right.add(pair[1].name());
                 boolean nullSafe = choices.chance(12);
                 conditions.add(
                         pair[0].name()

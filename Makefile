@@ -66,9 +66,9 @@ test-race: need-go need-gcc $(TALLY) ## Go tests under the race detector
 test-arm64: need-go ## Go tests of the state engine for arm64, in an emulator (qemu-aarch64-static) on other machines
 	@GOARCH=arm64 CGO_ENABLED=0 go test -short $(if $(filter aarch64 arm64,$(shell uname -m)),,-exec qemu-aarch64-static) ./simd ./rowstate/...
 
-test-java: lib need-mvn $(TALLY) ## Java tests of every module against FLINK=2.2.1
+test-java: lib need-mvn $(TALLY) ## Java tests against FLINK=2.2.1 of every module, or of MODULES=:drey-flink
 	@rm -rf $(REPORTS)
-	@rc=0; $(MVN) -fae verify || rc=1; $(TALLY) surefire test-java-$(FLINK) $(REPORTS) || rc=1; exit $$rc
+	@rc=0; $(MVN) -fae $(if $(MODULES),-pl $(MODULES) -am) verify || rc=1; $(TALLY) surefire test-java-$(FLINK) $(REPORTS) || rc=1; exit $$rc
 
 REPORTS = {jvm-bridge,jvm-bridge/*,flink-suite,nexmark}/target/flink-$(FLINK)/{surefire,failsafe}-reports
 

@@ -1,114 +1,72 @@
 package dedup
 
-import "bytes"
+import (
+	"bytes"
 
-// hashMap is the order of a java.util.HashMap, whose keys are BinaryRowData: stock's bundle is one, and walks it to emit.
-//
-// A HashMap has a power of two of bins, 16 at first. A key is in bin hash ^ hash>>>16, modulo the number of bins, behind
-// the keys that came before it. When there are more than 3/4 as many keys as bins the bins are doubled, and again when a
-// bin of at least 8 keys gets another while there are fewer than 64 bins; keys keep their order in doing so. Clearing the
-// map leaves the number of bins. The walk goes from bin to bin.
-//
-// Not followed is what happens at 64 bins or more when a bin of at least 8 keys gets another: it becomes a tree, and its
-// keys may change places among each other. With a hash like Flink's that takes keys made for the purpose.
+	"drey/native/javamap"
+)
+
+// hashMap finds the keys of a bundle, which are BinaryRowData, and knows the order in which stock's bundle, a
+// java.util.HashMap, is walked.
 type hashMap struct {
-	bins    []bin
 	entries []mapEntry
+	buckets []int32 // entry + 1 that came last, 0 for none; a power of two
 	keys    []byte
-}
-
-type bin struct {
-	first, last int32 // entries, -1 for none
+	codes   []int32 // hashCodes of the entries' keys
+	walk    javamap.Order
 }
 
 type mapEntry struct {
-	hash     uint32 // spread
-	next     int32  // in the same bin, -1 at the end
-	key      int32  // offset in keys
+	next     int32 // entry + 1 before in the bucket, 0 for none
+	key      int32 // offset in keys
 	keyBytes int32
 	slot     int32 // what the map maps the key to: the bundle's business
 	tail     int32
 }
 
-func newHashMap() *hashMap {
-	m := &hashMap{}
-	m.resize(16)
-	return m
-}
+func newHashMap() *hashMap { return &hashMap{buckets: make([]int32, 16)} }
 
 // find is the entry of a key with that hashCode, made if there is none, and whether it was made.
 func (m *hashMap) find(hashCode int32, key []byte) (*mapEntry, bool) {
-	hash := uint32(hashCode)
-	hash ^= hash >> 16
-	b := &m.bins[hash&uint32(len(m.bins)-1)]
-	length := 0
-	for i := b.first; i >= 0; i = m.entries[i].next {
-		e := &m.entries[i]
-		if e.hash == hash && bytes.Equal(m.keys[e.key:e.key+e.keyBytes], key) {
+	for i := *m.bucket(hashCode); i > 0; i = m.entries[i-1].next {
+		if e := &m.entries[i-1]; m.codes[i-1] == hashCode && bytes.Equal(m.key(e), key) {
 			return e, false
 		}
-		length++
 	}
-	at := int32(len(m.entries))
-	m.entries = append(m.entries, mapEntry{hash: hash, next: -1, key: int32(len(m.keys)), keyBytes: int32(len(key))})
+	if len(m.entries) == len(m.buckets) {
+		m.buckets = make([]int32, 2*len(m.buckets))
+		for i := range m.entries {
+			m.link(i)
+		}
+	}
+	at := len(m.entries)
+	m.entries = append(m.entries, mapEntry{key: int32(len(m.keys)), keyBytes: int32(len(key))})
+	m.codes = append(m.codes, hashCode)
 	m.keys = append(m.keys, key...)
 	m.link(at)
-	if length >= 8 && len(m.bins) < 64 {
-		m.resize(2 * len(m.bins))
-	}
-	if len(m.entries) > len(m.bins)/4*3 {
-		m.resize(2 * len(m.bins))
-	}
 	return &m.entries[at], true
 }
 
-// link puts entry at at the end of its bin.
-func (m *hashMap) link(at int32) {
-	e := &m.entries[at]
-	e.next = -1
-	b := &m.bins[e.hash&uint32(len(m.bins)-1)]
-	if b.first < 0 {
-		b.first = at
-	} else {
-		m.entries[b.last].next = at
-	}
-	b.last = at
+func (m *hashMap) bucket(hashCode int32) *int32 {
+	hash := uint32(hashCode) ^ uint32(hashCode)>>16
+	return &m.buckets[hash&uint32(len(m.buckets)-1)]
 }
 
-// resize sets the number of bins. Linking all entries anew in the order they came gives each bin the order that splitting
-// bins would.
-func (m *hashMap) resize(bins int) {
-	if cap(m.bins) < bins {
-		m.bins = make([]bin, bins)
-	}
-	m.bins = m.bins[:bins]
-	m.unlink()
-	for i := range m.entries {
-		m.link(int32(i))
-	}
-}
-
-func (m *hashMap) unlink() {
-	for i := range m.bins {
-		m.bins[i] = bin{-1, -1}
-	}
+// link puts an entry in its bucket.
+func (m *hashMap) link(at int) {
+	b := m.bucket(m.codes[at])
+	m.entries[at].next, *b = *b, int32(at+1)
 }
 
 // clear removes all keys.
 func (m *hashMap) clear() {
-	m.unlink()
-	m.entries, m.keys = m.entries[:0], m.keys[:0]
+	clear(m.buckets)
+	m.entries, m.codes, m.keys = m.entries[:0], m.codes[:0], m.keys[:0]
 }
 
 // key is an entry's key.
 func (m *hashMap) key(e *mapEntry) []byte { return m.keys[e.key : e.key+e.keyBytes] }
 
-// order writes the entries' indices in the order of the walk to dst.
-func (m *hashMap) order(dst []int32) []int32 {
-	for _, b := range m.bins {
-		for i := b.first; i >= 0; i = m.entries[i].next {
-			dst = append(dst, i)
-		}
-	}
-	return dst
-}
+// order writes the entries' indices in the order of the walk to dst. It is for once between two calls of clear: a HashMap
+// that was cleared keeps the size that its keys gave it.
+func (m *hashMap) order(dst []int32) []int32 { return m.walk.Walk(m.codes, dst) }

@@ -12,7 +12,7 @@ import (
 // TestHashMapWalksAsJavaDoes compares with walks recorded from java.util.HashMap: maps that grow, that keep their bins when
 // they are cleared, and bins that grow the map because they are full.
 func TestHashMapWalksAsJavaDoes(t *testing.T) {
-	text, err := os.ReadFile("testdata/hashmap.txt")
+	text, err := os.ReadFile("../javamap/testdata/hashmap.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestHashMapWalksAsJavaDoes(t *testing.T) {
 		case "walk":
 			walks++
 			if got := "walk " + strings.Trim(fmt.Sprint(m.order(nil)), "[]"); got != line {
-				t.Errorf("line %d: %d bins\n\t%s\nwant\n\t%s", number+1, len(m.bins), got, line)
+				t.Errorf("line %d: %d buckets\n\t%s\nwant\n\t%s", number+1, len(m.buckets), got, line)
 			}
 		}
 	}

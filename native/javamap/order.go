@@ -10,6 +10,8 @@
 // keys may change places among each other. With a hash like Flink's that takes keys made for the purpose.
 package javamap
 
+import "encoding/binary"
+
 const (
 	leastBins = 16
 	treeBins  = 64 // from here on a long bin becomes a tree instead of doubling the bins
@@ -50,43 +52,27 @@ func (o *Order) Walk(hashCodes []int32, dst []int32) []int32 {
 	return dst
 }
 
-// WalkComputed is Walk of a new map that was filled by computeIfAbsent: a new key goes to the front of its bin, and the bins are
-// doubled only by the call after the one that made them too few, which may be one for a key that is there: again tells whether
-// such calls came after the last new key.
+// WalkComputed is Walk of a new map that was filled by computeIfAbsent (see Map). The last call may have been one for a key that
+// was there: again tells whether such calls came after the last new key.
 func WalkComputed(hashCodes []int32, again bool, dst []int32) []int32 {
-	bins := make([][]int32, leastBins)
-	for i, h := range hashCodes {
-		if i > len(bins)/4*3 {
-			bins = doubled(bins, hashCodes)
-		}
-		at := spread(h) & uint32(len(bins)-1)
-		long := len(bins[at]) >= longBin-1
-		bins[at] = append([]int32{int32(i)}, bins[at]...)
-		if long && len(bins) < treeBins {
-			bins = doubled(bins, hashCodes)
-		}
+	var m Map[int32]
+	var key [4]byte
+	of := func(i int) *int32 {
+		binary.LittleEndian.PutUint32(key[:], uint32(i))
+		return m.Of(key[:], hashCodes[i])
 	}
-	if again && len(hashCodes) > len(bins)/4*3 {
-		bins = doubled(bins, hashCodes)
+	for i := range hashCodes {
+		*of(i) = int32(i)
+	}
+	if n := len(hashCodes); again && n > 0 {
+		of(n - 1)
 	}
 	dst = dst[:0]
-	for _, b := range bins {
-		dst = append(dst, b...)
-	}
+	m.All(func(_ []byte, i *int32) { dst = append(dst, *i) })
 	return dst
 }
 
-func doubled(bins [][]int32, hashCodes []int32) [][]int32 {
-	twice := make([][]int32, 2*len(bins))
-	for _, b := range bins {
-		for _, i := range b {
-			at := spread(hashCodes[i]) & uint32(len(twice)-1)
-			twice[at] = append(twice[at], i)
-		}
-	}
-	return twice
-}
-
+// spread is HashMap.hash of an object with this hashCode.
 func spread(hashCode int32) uint32 { return uint32(hashCode) ^ uint32(hashCode)>>16 }
 
 // grow doubles the bins as often as putting the keys does.

@@ -13,7 +13,7 @@ import (
 // TestWalksAsJavaDoes compares with walks recorded from java.util.HashMap: maps that grow, that keep their bins when they are
 // cleared, and bins that grow the map because they are full.
 func TestWalksAsJavaDoes(t *testing.T) {
-	text, err := os.ReadFile("../dedup/testdata/hashmap.txt")
+	text, err := os.ReadFile("testdata/hashmap.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

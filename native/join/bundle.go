@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"drey/native/changelog"
+	"drey/native/javamap"
 	"drey/native/keygroup"
 	"drey/native/spec"
 	"drey/rowstate"
@@ -27,13 +28,13 @@ type bundle struct {
 
 	ending int // sides of the bundle yet to be joined, when it ends
 
-	result hashMap[*waiting] // of one side, as getRecords fills it
+	result javamap.Map[*waiting] // of one side, as getRecords fills it
 }
 
 // buffer is one side of a bundle: JoinKeyContainsUniqueKeyBundle, InputSideHasUniqueKeyBundle or
 // InputSideHasNoUniqueKeyBundle.
 type buffer struct {
-	keys   hashMap[waiting]
+	keys   javamap.Map[waiting]
 	count  int64 // rows that came
 	actual int64 // rows that are left
 }
@@ -41,7 +42,7 @@ type buffer struct {
 // waiting is the rows of a join key: a list, or lists by unique key or by hash of the row.
 type waiting struct {
 	list  []message
-	lists hashMap[[]message]
+	lists javamap.Map[[]message]
 }
 
 // message is a row in the bundle's arena.
@@ -54,10 +55,10 @@ type message struct {
 func newBundle(o *Operator) *bundle {
 	b := &bundle{o: o, arena: rowstate.NewArena(o.budget, purposeBundle)}
 	for i := range b.buffers {
-		b.buffers[i].keys.reuse = func(w *waiting) {
+		b.buffers[i].keys.Reuse = func(w *waiting) {
 			w.list = w.list[:0]
-			w.lists.renew()
-			w.lists.reuse = emptyList
+			w.lists.Renew()
+			w.lists.Reuse = emptyList
 		}
 	}
 	return b
@@ -127,11 +128,11 @@ func (b *bundle) clear() {
 	b.count = 0
 	for i := range b.buffers {
 		f := &b.buffers[i]
-		f.keys.all(func(_ []byte, w *waiting) {
+		f.keys.All(func(_ []byte, w *waiting) {
 			b.free(w.list)
-			w.lists.all(func(_ []byte, list *[]message) { b.free(*list) })
+			w.lists.All(func(_ []byte, list *[]message) { b.free(*list) })
 		})
-		f.keys.clear()
+		f.keys.Clear()
 		f.count, f.actual = 0, 0
 	}
 }
@@ -155,31 +156,31 @@ func (b *bundle) add() {
 	f := &b.buffers[b.input]
 	b.count++
 	f.count++
-	switch w := f.keys.ofKey(key); b.o.sides[b.input].shape {
+	switch w := f.keys.Of(key, keygroup.Hash(key)); b.o.sides[b.input].shape {
 	case oneRow:
 		if b.foldLast(f, &w.list, m) {
 			if len(w.list) == 0 {
-				f.keys.remove(key, keygroup.Hash(key))
+				f.keys.Remove(key, keygroup.Hash(key))
 			}
 			return
 		}
-		w = f.keys.ofKey(key)
+		w = f.keys.Of(key, keygroup.Hash(key))
 		w.list = append(w.list, m)
 	case byKey:
 		id := b.ids.Row(i)
-		list := w.lists.ofKey(id)
+		list := w.lists.Of(id, keygroup.Hash(id))
 		if b.foldLast(f, list, m) {
 			if len(*list) == 0 {
 				b.forget(f, w, key, id, keygroup.Hash(id))
 			}
 			return
 		}
-		w = f.keys.ofKey(key)
-		list = w.lists.ofKey(id)
+		w = f.keys.Of(key, keygroup.Hash(key))
+		list = w.lists.Of(id, keygroup.Hash(id))
 		*list = append(*list, m)
 	default:
 		hash := keygroup.Hash(b.row(m))
-		list := w.lists.of(nil, hash)
+		list := w.lists.Of(nil, hash)
 		if b.foldEqual(list, m) {
 			f.actual--
 			if len(*list) == 0 {
@@ -187,8 +188,8 @@ func (b *bundle) add() {
 			}
 			return
 		}
-		w = f.keys.ofKey(key)
-		list = w.lists.of(nil, hash)
+		w = f.keys.Of(key, keygroup.Hash(key))
+		list = w.lists.Of(nil, hash)
 		*list = append(*list, m)
 	}
 	f.actual++
@@ -196,8 +197,8 @@ func (b *bundle) add() {
 
 // forget drops an empty list, and its join key if it was the last.
 func (b *bundle) forget(f *buffer, w *waiting, key, id []byte, hash int32) {
-	if w.lists.remove(id, hash); w.lists.size == 0 {
-		f.keys.remove(key, keygroup.Hash(key))
+	if w.lists.Remove(id, hash); w.lists.Len() == 0 {
+		f.keys.Remove(key, keygroup.Hash(key))
 	}
 }
 
@@ -253,16 +254,16 @@ func (b *bundle) join(number int) error {
 	}
 	switch s.shape {
 	case oneRow:
-		f.keys.all(func(key []byte, w *waiting) { pairUp(key, w.list, emit) })
+		f.keys.All(func(key []byte, w *waiting) { pairUp(key, w.list, emit) })
 	case byKey:
-		f.keys.all(func(key []byte, w *waiting) {
-			w.lists.all(func(_ []byte, list *[]message) { pairUp(key, *list, emit) })
+		f.keys.All(func(key []byte, w *waiting) {
+			w.lists.All(func(_ []byte, list *[]message) { pairUp(key, *list, emit) })
 		})
 	default:
-		b.result.renew()
-		f.keys.all(func(key []byte, w *waiting) { *b.result.ofKey(key) = w })
-		b.result.all(func(key []byte, w **waiting) {
-			(*w).lists.all(func(_ []byte, list *[]message) {
+		b.result.Renew()
+		f.keys.All(func(key []byte, w *waiting) { *b.result.Of(key, keygroup.Hash(key)) = w })
+		b.result.All(func(key []byte, w **waiting) {
+			(*w).lists.All(func(_ []byte, list *[]message) {
 				for _, m := range *list {
 					emit(key, m, false)
 				}

@@ -9,7 +9,7 @@ import (
 	"drey/native"
 	"drey/native/binrow"
 	"drey/native/changelog"
-	"drey/native/join"
+	"drey/native/javamap"
 	"drey/native/keygroup"
 	"drey/native/logical"
 	"drey/native/optest"
@@ -17,18 +17,18 @@ import (
 	"drey/rowstate"
 )
 
-// modelBundle is a bundle of the mini-batch operator. Its maps iterate as the JDK's do, which TestHashMapOrder is about.
+// modelBundle is a bundle of the mini-batch operator. Its maps iterate as the JDK's do, which javamap tests.
 type modelBundle struct {
 	m     *model
 	keyOf [2]func(row []byte) []byte
 	idOf  [2]func(row []byte) []byte
-	sides [2]join.HashMap[*modelKey]
+	sides [2]javamap.Map[*modelKey]
 	count int
 }
 
 // modelKey is the messages of a join key: by unique key, by hash of the row, or all in one list.
 type modelKey struct {
-	lists join.HashMap[[]modelMessage]
+	lists javamap.Map[[]modelMessage]
 }
 
 type modelMessage struct {
@@ -120,7 +120,7 @@ func (b *modelBundle) end() {
 		counted := b.m.sides[input].spec.UniqueKey == nil
 		keys := &b.sides[input]
 		if counted {
-			keys = new(join.HashMap[*modelKey])
+			keys = new(javamap.Map[*modelKey])
 			b.sides[input].All(func(key []byte, k **modelKey) { *keys.Of(key, keygroup.Hash(key)) = *k })
 		}
 		keys.All(func(_ []byte, k **modelKey) {

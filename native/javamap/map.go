@@ -1,29 +1,27 @@
-package join
+package javamap
 
-import (
-	"bytes"
+import "bytes"
 
-	"drey/native/keygroup"
-)
-
-// hashMap has the order of iteration of a java.util.HashMap that is filled by computeIfAbsent: Flink's bundles are processed
+// Map has the order of iteration of a java.util.HashMap that is filled by computeIfAbsent: Flink's bundles are processed
 // in it. A new entry goes to the front of its bucket; the map doubles with the call after the one that made it too full, or
 // where a bucket of a small map gets long; removing entries, and clear, leave its size. Doubling keeps the order within a
 // bucket. So an iteration is by bucket, and there from the newest entry to the oldest, and small maps need no buckets at all.
 // Buckets that the JDK makes trees of, from eight keys in one of 64 or more, are lists here: no honest keys get there.
 //
 // Entries and what their values hold are used again after clear.
-type hashMap[V any] struct {
-	entries  []mapEntry[V]
+type Map[V any] struct {
+	entries  []entry[V]
 	used     int     // entries that were made since clear; some may have been removed
 	size     int     // entries that are there
 	capacity int     // of the table that a HashMap would have; 0: none yet
 	buckets  []int32 // entry + 1 that came last, per bucket; unused while few entries were made
 	keys     []byte
-	reuse    func(v *V) // empties a value for another key; nil: there is nothing to keep of it
+
+	// Reuse empties a value for another key; nil: there is nothing to keep of it.
+	Reuse func(v *V)
 }
 
-type mapEntry[V any] struct {
+type entry[V any] struct {
 	value V
 	at, n int32 // of the key
 	next  int32 // entry + 1 before in the bucket
@@ -31,22 +29,12 @@ type mapEntry[V any] struct {
 	gone  bool
 }
 
-const (
-	leastCapacity = 16
-	longBucket    = 8 // HashMap.TREEIFY_THRESHOLD
-	treesFrom     = 64
-	few           = 8 // entries that are searched one by one
-)
+// few entries are searched one by one.
+const few = 8
 
-// spread is HashMap.hash of an object with this hashCode.
-func spread(hashCode int32) uint32 { return uint32(hashCode) ^ uint32(hashCode)>>16 }
-
-// ofKey finds the value of a key that is a row, or makes one.
-func (m *hashMap[V]) ofKey(key []byte) *V { return m.of(key, keygroup.Hash(key)) }
-
-// of finds the value of a key with this hashCode, or makes one; it is valid until the next call. Keys may be nil and are
+// Of finds the value of a key with this hashCode, or makes one; it is valid until the next call. Keys may be nil and are
 // told apart by their hashCode then.
-func (m *hashMap[V]) of(key []byte, hashCode int32) *V {
+func (m *Map[V]) Of(key []byte, hashCode int32) *V {
 	if m.size > m.capacity/4*3 || m.capacity == 0 {
 		m.double()
 	}
@@ -55,22 +43,22 @@ func (m *hashMap[V]) of(key []byte, hashCode int32) *V {
 		return &m.entries[i-1].value
 	}
 	before := 0
-	if m.capacity < treesFrom && m.size >= longBucket-1 {
+	if m.capacity < treeBins && m.size >= longBin-1 {
 		before = m.inBucket(h)
 	}
 	v := m.add(key, h)
-	if before >= longBucket-1 {
+	if before >= longBin-1 {
 		m.double()
 	}
 	return v
 }
 
-func (m *hashMap[V]) key(e *mapEntry[V]) []byte { return m.keys[e.at : e.at+e.n : e.at+e.n] }
+func (m *Map[V]) key(e *entry[V]) []byte { return m.keys[e.at : e.at+e.n : e.at+e.n] }
 
-func (m *hashMap[V]) bucket(h uint32) uint32 { return h & uint32(m.capacity-1) }
+func (m *Map[V]) bucket(h uint32) uint32 { return h & uint32(m.capacity-1) }
 
 // find is the entry of a key, counted from 1, or 0.
-func (m *hashMap[V]) find(key []byte, h uint32) int32 {
+func (m *Map[V]) find(key []byte, h uint32) int32 {
 	if m.used <= few {
 		for i := range m.used {
 			if e := &m.entries[i]; e.hash == h && !e.gone && bytes.Equal(m.key(e), key) {
@@ -87,7 +75,7 @@ func (m *hashMap[V]) find(key []byte, h uint32) int32 {
 	return 0
 }
 
-func (m *hashMap[V]) inBucket(h uint32) int {
+func (m *Map[V]) inBucket(h uint32) int {
 	n := 0
 	for i := range m.used {
 		if e := &m.entries[i]; !e.gone && m.bucket(e.hash) == m.bucket(h) {
@@ -97,13 +85,13 @@ func (m *hashMap[V]) inBucket(h uint32) int {
 	return n
 }
 
-func (m *hashMap[V]) add(key []byte, h uint32) *V {
+func (m *Map[V]) add(key []byte, h uint32) *V {
 	if m.used == len(m.entries) {
-		m.entries = append(m.entries, mapEntry[V]{})
+		m.entries = append(m.entries, entry[V]{})
 	}
 	e := &m.entries[m.used]
-	if m.reuse != nil {
-		m.reuse(&e.value)
+	if m.Reuse != nil {
+		m.Reuse(&e.value)
 	} else {
 		var zero V
 		e.value = zero
@@ -122,14 +110,14 @@ func (m *hashMap[V]) add(key []byte, h uint32) *V {
 }
 
 // push puts an entry in front of its bucket.
-func (m *hashMap[V]) push(i int32) {
+func (m *Map[V]) push(i int32) {
 	e := &m.entries[i-1]
 	b := &m.buckets[m.bucket(e.hash)]
 	e.next, *b = *b, i
 }
 
 // fill puts all entries in their buckets.
-func (m *hashMap[V]) fill() {
+func (m *Map[V]) fill() {
 	if cap(m.buckets) < m.capacity {
 		m.buckets = make([]int32, m.capacity)
 	}
@@ -142,16 +130,17 @@ func (m *hashMap[V]) fill() {
 	}
 }
 
-func (m *hashMap[V]) double() {
+func (m *Map[V]) double() {
 	if m.capacity = 2 * m.capacity; m.capacity == 0 {
-		m.capacity = leastCapacity
+		m.capacity = leastBins
 	}
 	if m.used > few {
 		m.fill()
 	}
 }
 
-func (m *hashMap[V]) remove(key []byte, hashCode int32) {
+// Remove removes a key that is there.
+func (m *Map[V]) Remove(key []byte, hashCode int32) {
 	h := spread(hashCode)
 	i := m.find(key, h)
 	if i == 0 {
@@ -168,8 +157,8 @@ func (m *hashMap[V]) remove(key []byte, hashCode int32) {
 	}
 }
 
-// all visits the entries. The map must not change meanwhile, but for what visit does to its value.
-func (m *hashMap[V]) all(visit func(key []byte, value *V)) {
+// All visits the entries. The map must not change meanwhile, but for what visit does to its value.
+func (m *Map[V]) All(visit func(key []byte, value *V)) {
 	if m.used > few {
 		for _, i := range m.buckets {
 			for ; i > 0; i = m.entries[i-1].next {
@@ -198,13 +187,16 @@ func (m *hashMap[V]) all(visit func(key []byte, value *V)) {
 	}
 }
 
-// clear removes all entries, and leaves the capacity.
-func (m *hashMap[V]) clear() {
+// Len is the number of entries.
+func (m *Map[V]) Len() int { return m.size }
+
+// Clear removes all entries, and leaves the capacity.
+func (m *Map[V]) Clear() {
 	m.used, m.size, m.keys = 0, 0, m.keys[:0]
 }
 
-// renew makes the map a new one.
-func (m *hashMap[V]) renew() {
-	m.clear()
+// Renew makes the map a new one.
+func (m *Map[V]) Renew() {
+	m.Clear()
 	m.capacity = 0
 }

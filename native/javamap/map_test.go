@@ -1,16 +1,16 @@
-package join_test
+package javamap_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
-	"drey/native/join"
+	"drey/native/javamap"
 )
 
 // The orders were printed by the HashMap of OpenJDK 17: computeIfAbsent of keys (7919 * i) mod 211, whose hashCode is theirs
 // times 0x9E3779B9, masked; after each fifth the one of three steps before is removed; twice, with clear between.
-func TestHashMapOrder(t *testing.T) {
+func TestMapWalksAsJavaDoes(t *testing.T) {
 	for _, test := range []struct {
 		mask  int32
 		steps int
@@ -31,7 +31,7 @@ func TestHashMapOrder(t *testing.T) {
 		{112, 13, "177 164 26 13 0 78 65 52 151 138 125"},
 		{112, 14, "190 177 164 26 13 0 78 65 52 151 138 125"},
 	} {
-		var m join.HashMap[int]
+		var m javamap.Map[int]
 		key := func(i int) (n int, bytes []byte, hash int32) {
 			n = i * 7919 % 211
 			return n, fmt.Append(nil, n), int32(uint32(n)*0x9E3779B9) & test.mask

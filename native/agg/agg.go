@@ -340,9 +340,9 @@ func (o *Operator) applyRow(i int, accumulates bool, value, row []byte) {
 func (o *Operator) Watermark(int64, *changelog.Builder) error { return nil }
 
 // ProcessingTime sets the clock that TTL goes by, until the next batch brings its own, and frees groups that have expired.
-func (o *Operator) ProcessingTime(ts int64, _ *changelog.Builder) error {
-	o.tick(ts)
-	o.sweep(0)
+func (s *keyed) ProcessingTime(ts int64, _ *changelog.Builder) error {
+	s.tick(ts)
+	s.sweep(0)
 	return nil
 }
 

@@ -13,8 +13,7 @@ import (
 // Global is MiniBatchGlobalGroupAggFunction: rows are accumulators, which are merged per bundle first, then with the state. A
 // group without state gets it by whatever comes, be it a retraction.
 type Global struct {
-	keyed
-	*merger
+	mergingState
 	fromPartial []source
 	batch       rowstate.Rows  // keys on their way to the state
 	at          []int          // per view, entries that have been merged
@@ -174,23 +173,8 @@ func (s *keyed) answer(ref rowstate.Ref, key, value []byte, first bool, out *cha
 // Watermark ends the bundle.
 func (o *Global) Watermark(_ int64, out *changelog.Builder) error { return o.finish(out) }
 
-// ProcessingTime sets the clock that TTL goes by, until the next batch brings its own.
-func (o *Global) ProcessingTime(ts int64, _ *changelog.Builder) error {
-	o.tick(ts)
-	o.sweep(0)
-	return nil
-}
-
 // Flush ends the bundle.
 func (o *Global) Flush(out *changelog.Builder) error { return o.finish(out) }
-
-// Snapshot is the state's. Rows in a bundle are no state: the host ends the bundle first.
-func (o *Global) Snapshot(groups op.KeyGroups) (op.Snapshot, error) {
-	if err := o.bundle.isEmpty(o.keyed.name); err != nil {
-		return nil, err
-	}
-	return o.keyed.Snapshot(groups)
-}
 
 // isEmpty refuses a snapshot in the middle of a bundle.
 func (b *bundle) isEmpty(name string) error {
@@ -200,20 +184,6 @@ func (b *bundle) isEmpty(name string) error {
 	return nil
 }
 
-// Stats has Flink's metrics of a bundle, then what the state takes.
-func (o *Global) Stats(dst []op.Stat) []op.Stat {
-	return o.keyed.Stats(o.bundle.stats(dst, len(o.dictionary.touched.refs)))
-}
-
 func (b *bundle) stats(dst []op.Stat, keys int) []op.Stat {
 	return append(dst, op.Stat{Name: "bundleSize", Value: b.elements}, op.Stat{Name: "bundleKeys", Value: int64(keys)})
-}
-
-// Close frees all memory.
-func (o *Global) Close() {
-	if !o.closed {
-		o.closed = true
-		o.close()
-		o.dictionary.close()
-	}
 }

@@ -16,8 +16,7 @@ import (
 // grouping columns, and the global one without the bucket. Distinct values are its state, by the partial key; accumulators are
 // not, they are made anew of each bundle, per final key, and emitted without the values.
 type Incremental struct {
-	keyed
-	*merger
+	mergingState
 	fromPartial []source
 	finals      *binrow.Projector // the final key, of a partial one
 	results     *dictionary       // accumulators by final key
@@ -248,35 +247,13 @@ func (o *Incremental) keepState() {
 // Watermark ends the bundle.
 func (o *Incremental) Watermark(_ int64, out *changelog.Builder) error { return o.finish(out) }
 
-// ProcessingTime sets the clock that TTL goes by, until the next batch brings its own.
-func (o *Incremental) ProcessingTime(ts int64, _ *changelog.Builder) error {
-	o.tick(ts)
-	o.sweep(0)
-	return nil
-}
-
 // Flush ends the bundle.
 func (o *Incremental) Flush(out *changelog.Builder) error { return o.finish(out) }
-
-// Snapshot is the state's. Rows in a bundle are no state: the host ends the bundle first.
-func (o *Incremental) Snapshot(groups op.KeyGroups) (op.Snapshot, error) {
-	if err := o.bundle.isEmpty(o.keyed.name); err != nil {
-		return nil, err
-	}
-	return o.keyed.Snapshot(groups)
-}
-
-// Stats has Flink's metrics of a bundle, then what the state takes.
-func (o *Incremental) Stats(dst []op.Stat) []op.Stat {
-	return o.keyed.Stats(o.bundle.stats(dst, len(o.dictionary.touched.refs)))
-}
 
 // Close frees all memory.
 func (o *Incremental) Close() {
 	if !o.closed {
-		o.closed = true
-		o.close()
-		o.dictionary.close()
+		o.mergingState.Close()
 		o.results.close()
 	}
 }

@@ -141,3 +141,31 @@ func (m *merger) clear() {
 	m.bundle.elements, m.bundle.bytes, m.held, m.heldBytes = 0, 0, 0, 0
 	m.dictionary.clear()
 }
+
+// mergingState is what an operator has that merges accumulators per bundle first, then with its state.
+type mergingState struct {
+	keyed
+	*merger
+}
+
+// Snapshot is the state's. Rows in a bundle are no state: the host ends the bundle first.
+func (o *mergingState) Snapshot(groups op.KeyGroups) (op.Snapshot, error) {
+	if err := o.bundle.isEmpty(o.keyed.name); err != nil {
+		return nil, err
+	}
+	return o.keyed.Snapshot(groups)
+}
+
+// Stats has Flink's metrics of a bundle, then what the state takes.
+func (o *mergingState) Stats(dst []op.Stat) []op.Stat {
+	return o.keyed.Stats(o.bundle.stats(dst, len(o.dictionary.touched.refs)))
+}
+
+// Close frees all memory.
+func (o *mergingState) Close() {
+	if !o.closed {
+		o.closed = true
+		o.close()
+		o.dictionary.close()
+	}
+}

@@ -19,7 +19,6 @@ import org.apache.flink.table.runtime.operators.join.stream.StreamingJoinOperato
 import org.apache.flink.table.runtime.operators.join.stream.StreamingSemiAntiJoinOperator;
 import org.apache.flink.table.runtime.operators.join.stream.utils.JoinInputSideSpec;
 import org.apache.flink.table.runtime.typeutils.InternalTypeInfo;
-import org.apache.flink.table.types.logical.RowType;
 import org.apache.flink.types.RowKind;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
@@ -27,7 +26,6 @@ import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -49,47 +47,14 @@ class JoinScenarioFilesTest {
     private static final Path DIRECTORY =
             Path.of(System.getProperty("basedir", "."), "../native/join/testdata").normalize();
 
-    /** A scenario file with two inputs. */
+    /** What the specification of a scenario with two inputs says. */
     private static final class JoinFile {
-        final List<String> header = new ArrayList<>();
-        final List<ScenarioFile.Event> events = new ArrayList<>();
-        final List<RowType> inputs = new ArrayList<>();
-        RowType output;
-        JsonNode spec;
+        final ScenarioFile file;
+        final JsonNode spec;
 
-        static JoinFile read(Path path) throws IOException {
-            JoinFile file = new JoinFile();
-            for (String line : Files.readAllLines(path)) {
-                if (line.startsWith("> ")) {
-                    file.events.add(new ScenarioFile.Event(line.substring(2), new ArrayList<>()));
-                } else if (file.events.isEmpty()) {
-                    file.header(line);
-                } else if (!line.isEmpty() && !line.startsWith("#")) {
-                    file.events.get(file.events.size() - 1).output().add(line);
-                }
-            }
-            return file;
-        }
-
-        void header(String line) throws IOException {
-            header.add(line);
-            if (line.startsWith("spec ")) {
-                spec = JSON.readTree(line.substring(5));
-            } else if (line.startsWith("input ")) {
-                inputs.add(ScenarioFile.rowType(line.substring(6)));
-                output = inputs.get(0);
-            } else if (line.startsWith("output ")) {
-                output = ScenarioFile.rowType(line.substring(7));
-            }
-        }
-
-        void write(Path path) throws IOException {
-            List<String> lines = new ArrayList<>(header);
-            for (ScenarioFile.Event e : events) {
-                lines.add("> " + e.text());
-                lines.addAll(e.output());
-            }
-            Files.write(path, lines);
+        JoinFile(ScenarioFile file) throws IOException {
+            this.file = file;
+            spec = JSON.readTree(file.spec);
         }
 
         int[] columns(String side, String what) {
@@ -121,7 +86,9 @@ class JoinScenarioFilesTest {
 
         RowDataKeySelector selector(int input, int[] columns) {
             return KeySelectorUtil.getRowDataSelector(
-                    getClass().getClassLoader(), columns, InternalTypeInfo.of(inputs.get(input)));
+                    getClass().getClassLoader(),
+                    columns,
+                    InternalTypeInfo.of(file.inputs.get(input)));
         }
 
         JoinInputSideSpec side(int input, String name) {
@@ -137,8 +104,8 @@ class JoinScenarioFilesTest {
 
         /** The operator that Flink would run. */
         Object operator() {
-            InternalTypeInfo<RowData> left = InternalTypeInfo.of(inputs.get(0));
-            InternalTypeInfo<RowData> right = InternalTypeInfo.of(inputs.get(1));
+            InternalTypeInfo<RowData> left = InternalTypeInfo.of(file.inputs.get(0));
+            InternalTypeInfo<RowData> right = InternalTypeInfo.of(file.inputs.get(1));
             String type = spec.get("joinType").asText();
             boolean leftIsOuter = type.equals("LEFT") || type.equals("FULL");
             boolean rightIsOuter = type.equals("RIGHT") || type.equals("FULL");
@@ -199,7 +166,7 @@ class JoinScenarioFilesTest {
             int l = condition.get("args").get(0).get("index").asInt();
             int r =
                     condition.get("args").get(1).get("index").asInt()
-                            - inputs.get(0).getFieldCount();
+                            - file.inputs.get(0).getFieldCount();
             return new FixedCondition(
                     (left, right) ->
                             !left.isNullAt(l)
@@ -245,30 +212,21 @@ class JoinScenarioFilesTest {
 
     @TestFactory
     Stream<DynamicTest> everyScenarioIsFlinks() throws IOException {
-        List<Path> files;
-        try (Stream<Path> all = Files.list(DIRECTORY)) {
-            files = all.filter(p -> p.toString().endsWith(".txt")).sorted().toList();
-        }
+        List<Path> files = ScenarioFile.in(DIRECTORY, ".*\\.txt");
         assertThat(files).hasSizeGreaterThan(20);
         return files.stream()
                 .map(p -> DynamicTest.dynamicTest(p.getFileName().toString(), () -> verify(p)));
     }
 
     private static void verify(Path path) throws Exception {
-        JoinFile file = JoinFile.read(path);
-        List<List<String>> flink = play(file);
+        ScenarioFile file = ScenarioFile.read(path);
+        JoinFile join = new JoinFile(file);
+        List<List<String>> flink = play(join);
         for (int i = 0; i < file.events.size(); i++) {
             ScenarioFile.Event event = file.events.get(i);
-            List<String> written = new ArrayList<>();
-            for (String line : event.output()) {
-                written.add(
-                        ScenarioFile.format(
-                                file.output,
-                                ScenarioFile.kind(line),
-                                ScenarioFile.parse(file.output, line)));
-            }
+            List<String> written = file.written(event);
             String what = "event " + i + ": " + event.text();
-            if (file.isOrdered()) {
+            if (join.isOrdered()) {
                 assertThat(written).as(what).isEqualTo(flink.get(i));
             } else {
                 assertThat(written).as(what).containsExactlyInAnyOrderElementsOf(flink.get(i));
@@ -277,53 +235,29 @@ class JoinScenarioFilesTest {
     }
 
     /** What Flink's operator emits for each event. */
-    private static List<List<String>> play(JoinFile file) throws Exception {
-        Log log = new Log(new Schema(file.output, new int[0], -1));
-        List<List<String>> output = new ArrayList<>();
+    private static List<List<String>> play(JoinFile join) throws Exception {
+        Log log =
+                new Log(join.file.output) {
+                    @Override
+                    public void collect(StreamRecord<RowData> record) {
+                        assertThat(record.hasTimestamp()).isFalse();
+                        super.collect(record);
+                    }
+                };
         try (Harness h =
                 Harness.create(
-                        file.operator(),
+                        join.operator(),
                         List.of(
-                                file.selector(0, file.columns("left", "keys")),
-                                file.selector(1, file.columns("right", "keys"))),
-                        file.output,
+                                join.selector(0, join.columns("left", "keys")),
+                                join.selector(1, join.columns("right", "keys"))),
+                        join.file.output,
                         log,
                         null,
                         Harness.MEMORY,
                         Harness.Subtask.ONLY,
                         false)) {
-            h.setClock(0);
-            h.start(null);
-            long checkpoint = 0;
-            for (ScenarioFile.Event event : file.events) {
-                log.entries.clear();
-                String[] words = event.text().split(" ", 2);
-                switch (words[0]) {
-                    case "now" -> h.setClock(Long.parseLong(words[1]));
-                    case "watermark" -> h.processWatermark(Long.parseLong(words[1]));
-                    case "flush" -> h.prepareSnapshotPreBarrier(++checkpoint);
-                    default -> {
-                        int input = words[0].equals("1") ? 1 : 0;
-                        String line = input == 1 ? words[1] : event.text();
-                        RowType type = file.inputs.get(input);
-                        RowData row = ScenarioFile.parse(type, line);
-                        row.setRowKind(ScenarioFile.kind(line));
-                        h.processElement(
-                                input,
-                                new StreamRecord<>(new Schema(type, new int[0], -1).binary(row)));
-                    }
-                }
-                List<String> rows = new ArrayList<>();
-                for (Log.Entry e : log.entries) {
-                    if (e.row() != null) {
-                        assertThat(e.timestamp()).isNull();
-                        rows.add(ScenarioFile.format(file.output, e.kind(), e.row()));
-                    }
-                }
-                output.add(rows);
-            }
+            return join.file.play(h, log);
         }
-        return output;
     }
 
     // --- recording ------------------------------------------------------------------------------
@@ -371,7 +305,7 @@ class JoinScenarioFilesTest {
                         + "\"operator\":\"join\","
                         + ("\"right\":" + side(rng, rightShape, 1, 2) + ",")
                         + "\"version\":1}";
-        JoinFile file = new JoinFile();
+        ScenarioFile file = new ScenarioFile();
         file.header(
                 "# Recorded from Flink "
                         + EnvironmentInformation.getVersion()
@@ -385,10 +319,7 @@ class JoinScenarioFilesTest {
         }
         file.header("");
         events(rng, miniBatch, file.events);
-        List<List<String>> output = play(file);
-        for (int i = 0; i < output.size(); i++) {
-            file.events.get(i).output().addAll(output.get(i));
-        }
+        file.record(play(new JoinFile(file)));
         file.write(DIRECTORY.resolve(name + ".txt"));
     }
 

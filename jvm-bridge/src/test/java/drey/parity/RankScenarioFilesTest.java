@@ -8,9 +8,6 @@ import drey.spec.RankSpec.RankRange;
 import drey.spec.RankSpec.SortField;
 
 import org.apache.flink.runtime.util.EnvironmentInformation;
-import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
-import org.apache.flink.table.data.RowData;
-import org.apache.flink.table.data.binary.BinaryRowData;
 import org.apache.flink.table.types.logical.RowType;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
@@ -18,7 +15,6 @@ import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -40,10 +36,7 @@ class RankScenarioFilesTest {
 
     @TestFactory
     Stream<DynamicTest> everyScenarioIsFlinks() throws IOException {
-        List<Path> files;
-        try (Stream<Path> all = Files.list(DIRECTORY)) {
-            files = all.filter(p -> p.toString().endsWith(".txt")).sorted().toList();
-        }
+        List<Path> files = ScenarioFile.in(DIRECTORY, ".*\\.txt");
         assertThat(files).hasSizeGreaterThan(30);
         return files.stream()
                 .map(
@@ -54,18 +47,12 @@ class RankScenarioFilesTest {
 
     private static void verify(Path path) throws Exception {
         ScenarioFile file = ScenarioFile.read(path);
-        RowType output = Ranking.parse(file.spec).output(file.input).type();
         List<List<String>> flink = play(file);
         for (int i = 0; i < file.events.size(); i++) {
             ScenarioFile.Event event = file.events.get(i);
-            List<String> written = new ArrayList<>();
-            for (String line : event.output()) {
-                // A row may be written in more than one way.
-                written.add(
-                        ScenarioFile.format(
-                                output, ScenarioFile.kind(line), ScenarioFile.parse(output, line)));
-            }
-            assertThat(written).as("event %d: %s", i, event.text()).isEqualTo(flink.get(i));
+            assertThat(file.written(event))
+                    .as("event %d: %s", i, event.text())
+                    .isEqualTo(flink.get(i));
         }
     }
 
@@ -73,40 +60,20 @@ class RankScenarioFilesTest {
     private static List<List<String>> play(ScenarioFile file) throws Exception {
         Ranking ranking = Ranking.parse(file.spec);
         Ranking oracle = ranking.losesMessages() ? ranking.numbered() : ranking;
-        Schema input = ranking.input(file.input);
-        RowType output = ranking.output(file.input).type();
-        Log log = new Log(oracle.output(file.input));
-        List<List<String>> all = new ArrayList<>();
+        RowType input = file.input();
+        Log log = new Log(oracle.output(input));
         try (Harness h =
                 Harness.create(
-                        oracle.stock(file.input),
-                        List.of(input.selector()),
-                        oracle.output(file.input).type(),
+                        oracle.stock(input),
+                        List.of(ranking.input(input).selector()),
+                        oracle.output(input).type(),
                         log,
                         null,
                         Harness.MEMORY,
                         Harness.Subtask.ONLY,
                         false)) {
-            h.setClock(0);
-            h.start(null);
-            for (ScenarioFile.Event event : file.events) {
-                log.entries.clear();
-                if (event.text().startsWith("now ")) {
-                    h.setClock(Long.parseLong(event.text().substring(4)));
-                } else {
-                    RowData parsed = ScenarioFile.parse(file.input, event.text());
-                    BinaryRowData row = input.binary(parsed);
-                    row.setRowKind(ScenarioFile.kind(event.text()));
-                    h.processElement(new StreamRecord<>(row));
-                }
-                List<String> rows = new ArrayList<>();
-                for (Log.Entry e : log.entries) {
-                    rows.add(ScenarioFile.format(output, e.kind(), e.row()));
-                }
-                all.add(rows);
-            }
+            return file.play(h, log);
         }
-        return all;
     }
 
     @Test
@@ -173,29 +140,24 @@ class RankScenarioFilesTest {
             String name, String about, String spec, RowType input, List<String> events)
             throws Exception {
         ScenarioFile file = new ScenarioFile();
-        file.spec = spec;
-        file.input = input;
         if (about != null) {
-            file.header.add(about);
+            file.header(about);
         }
-        file.header.add(
+        file.header(
                 "# Recorded from Flink "
                         + EnvironmentInformation.getVersion()
                         + ", -Ddrey.record=true in RankScenarioFilesTest. Not to be edited.");
-        file.header.add("spec " + spec);
-        file.header.add("input " + ScenarioFile.fields(input));
+        file.header("spec " + spec);
+        file.header("input " + ScenarioFile.fields(input));
         Ranking ranking = Ranking.parse(spec);
         if (ranking.spec().outputRowNumber()) {
-            file.header.add("output " + ScenarioFile.fields(ranking.output(input).type()));
+            file.header("output " + ScenarioFile.fields(ranking.output(input).type()));
         }
-        file.header.add("");
+        file.header("");
         for (String event : events) {
             file.events.add(new ScenarioFile.Event(event, new ArrayList<>()));
         }
-        List<List<String>> output = play(file);
-        for (int i = 0; i < output.size(); i++) {
-            file.events.get(i).output().addAll(output.get(i));
-        }
+        file.record(play(file));
         file.write(DIRECTORY.resolve(name + ".txt"));
     }
 

@@ -9,6 +9,8 @@ import org.apache.flink.table.data.StringData;
 import org.apache.flink.table.data.TimestampData;
 import org.apache.flink.table.data.binary.BinaryRowData;
 import org.apache.flink.core.memory.MemorySegmentFactory;
+import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
+import org.apache.flink.table.runtime.typeutils.RowDataSerializer;
 import org.apache.flink.table.types.logical.DecimalType;
 import org.apache.flink.table.types.logical.LocalZonedTimestampType;
 import org.apache.flink.table.types.logical.LogicalType;
@@ -24,6 +26,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.stream.Stream;
 
 /**
  * A scenario of the native tests, in the text form that package {@code native/optest} documents: what goes in, event by
@@ -38,8 +41,18 @@ final class ScenarioFile {
 
     final List<String> header = new ArrayList<>();
     final List<Event> events = new ArrayList<>();
+    final List<RowType> inputs = new ArrayList<>();
     String spec;
-    RowType input;
+
+    /** Of the rows that come out: that of the first input, unless the file says otherwise. */
+    RowType output;
+
+    /** The scenarios of a directory whose names match. */
+    static List<Path> in(Path directory, String pattern) throws IOException {
+        try (Stream<Path> all = Files.list(directory)) {
+            return all.filter(p -> p.getFileName().toString().matches(pattern)).sorted().toList();
+        }
+    }
 
     static ScenarioFile read(Path path) throws IOException {
         ScenarioFile file = new ScenarioFile();
@@ -47,20 +60,85 @@ final class ScenarioFile {
             if (line.startsWith("> ")) {
                 file.events.add(new Event(line.substring(2), new ArrayList<>()));
             } else if (file.events.isEmpty()) {
-                file.header.add(line);
-                if (line.startsWith("spec ")) {
-                    file.spec = line.substring(5);
-                } else if (line.startsWith("input ")) {
-                    file.input = rowType(line.substring(6));
-                }
+                file.header(line);
             } else if (!line.isEmpty() && !line.startsWith("#")) {
                 file.events.get(file.events.size() - 1).output.add(line);
             }
         }
-        if (file.spec == null || file.input == null) {
+        if (file.spec == null || file.inputs.isEmpty()) {
             throw new IOException(path + " has no spec or no input");
         }
         return file;
+    }
+
+    /** Adds a line before the first event. */
+    void header(String line) throws IOException {
+        header.add(line);
+        if (line.startsWith("spec ")) {
+            spec = line.substring(5);
+        } else if (line.startsWith("input ")) {
+            inputs.add(rowType(line.substring(6)));
+            output = inputs.get(0);
+        } else if (line.startsWith("output ")) {
+            output = rowType(line.substring(7));
+        }
+    }
+
+    RowType input() {
+        return inputs.get(0);
+    }
+
+    /** The rows that an event must cause. A row may be written in more than one way: here it is as {@link #format} does. */
+    List<String> written(Event event) {
+        return event.output.stream()
+                .map(line -> format(output, kind(line), parse(output, line)))
+                .toList();
+    }
+
+    /**
+     * Plays the events to an operator and returns what rows each causes.
+     *
+     * @param log where the operator's output goes
+     */
+    List<List<String>> play(Harness harness, Log log) throws Exception {
+        List<List<String>> all = new ArrayList<>();
+        harness.setClock(0);
+        harness.start(null);
+        long checkpoint = 0;
+        for (Event event : events) {
+            log.entries.clear();
+            String[] words = event.text.split(" ", 2);
+            switch (words[0]) {
+                case "now" -> harness.setClock(Long.parseLong(words[1]));
+                case "watermark" -> harness.processWatermark(Long.parseLong(words[1]));
+                case "flush" -> harness.prepareSnapshotPreBarrier(++checkpoint);
+                case "1" -> row(harness, 1, words[1]);
+                default -> row(harness, 0, event.text);
+            }
+            List<String> rows = new ArrayList<>();
+            for (Log.Entry e : log.entries) {
+                if (e.row() != null) {
+                    rows.add(format(output, e.kind(), e.row()));
+                }
+            }
+            all.add(rows);
+        }
+        return all;
+    }
+
+    private void row(Harness harness, int input, String line) throws Exception {
+        RowType type = inputs.get(input);
+        BinaryRowData row = new RowDataSerializer(type).toBinaryRow(parse(type, line));
+        row.setRowKind(kind(line));
+        harness.processElement(input, new StreamRecord<>(row));
+    }
+
+    /** Writes down what each event has caused. */
+    void record(List<List<String>> output) {
+        for (int i = 0; i < output.size(); i++) {
+            events.get(i).output.clear();
+            events.get(i).output.addAll(output.get(i));
+        }
     }
 
     void write(Path path) throws IOException {

@@ -5,8 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import org.apache.flink.api.java.tuple.Tuple2;
 import org.apache.flink.runtime.util.EnvironmentInformation;
 import org.apache.flink.state.rocksdb.EmbeddedRocksDBStateBackend;
-import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
-import org.apache.flink.table.data.RowData;
 import org.apache.flink.table.types.logical.LogicalType;
 import org.apache.flink.types.RowKind;
 import org.junit.jupiter.api.DynamicTest;
@@ -15,7 +13,6 @@ import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -36,13 +33,7 @@ class ScenarioFilesTest {
 
     @TestFactory
     Stream<DynamicTest> everyScenarioIsFlinks() throws IOException {
-        List<Path> files;
-        try (Stream<Path> all = Files.list(DIRECTORY)) {
-            files =
-                    all.filter(p -> p.getFileName().toString().matches(".*_.*\\.txt"))
-                            .sorted()
-                            .toList();
-        }
+        List<Path> files = ScenarioFile.in(DIRECTORY, ".*_.*\\.txt");
         assertThat(files).hasSizeGreaterThan(20);
         return files.stream()
                 .map(
@@ -57,15 +48,7 @@ class ScenarioFilesTest {
         List<List<String>> flink = play(file);
         for (int i = 0; i < file.events.size(); i++) {
             ScenarioFile.Event event = file.events.get(i);
-            List<String> written = new ArrayList<>();
-            for (String line : event.output()) {
-                // A row may be written in more than one way.
-                written.add(
-                        ScenarioFile.format(
-                                file.input,
-                                ScenarioFile.kind(line),
-                                ScenarioFile.parse(file.input, line)));
-            }
+            List<String> written = file.written(event);
             String what = "event " + i + ": " + event.text();
             if (timers) {
                 // Timers of equal time fire in the order of Flink's heap.
@@ -79,9 +62,8 @@ class ScenarioFilesTest {
     /** What Flink's operator emits for each event. */
     private static List<List<String>> play(ScenarioFile file) throws Exception {
         Deduplication dedup = file.deduplication();
-        Schema schema = new Schema(file.input, file.keys(), file.rowtimeIndex());
+        Schema schema = new Schema(file.input(), file.keys(), file.rowtimeIndex());
         Log log = new Log(schema);
-        List<List<String>> output = new ArrayList<>();
         try (Harness h =
                 Harness.create(
                         dedup.stock(schema),
@@ -90,32 +72,8 @@ class ScenarioFilesTest {
                         dedup.heapDiffersFromRocks() ? new EmbeddedRocksDBStateBackend() : null,
                         Harness.MEMORY,
                         Harness.Subtask.ONLY)) {
-            h.setClock(0);
-            h.start(null);
-            long checkpoint = 0;
-            for (ScenarioFile.Event event : file.events) {
-                log.entries.clear();
-                String[] words = event.text().split(" ", 2);
-                switch (words[0]) {
-                    case "now" -> h.setClock(Long.parseLong(words[1]));
-                    case "watermark" -> h.processWatermark(Long.parseLong(words[1]));
-                    case "flush" -> h.prepareSnapshotPreBarrier(++checkpoint);
-                    default -> {
-                        RowData row = ScenarioFile.parse(file.input, event.text());
-                        row.setRowKind(ScenarioFile.kind(event.text()));
-                        h.processElement(new StreamRecord<>(schema.binary(row)));
-                    }
-                }
-                List<String> rows = new ArrayList<>();
-                for (Log.Entry e : log.entries) {
-                    if (e.row() != null) {
-                        rows.add(ScenarioFile.format(file.input, e.kind(), e.row()));
-                    }
-                }
-                output.add(rows);
-            }
+            return file.play(h, log);
         }
-        return output;
     }
 
     @Test
@@ -129,10 +87,7 @@ class ScenarioFilesTest {
             SplittableRandom rng = new SplittableRandom(dedup.hashCode());
             Tuple2<Schema, ScenarioFile> generated = generate(dedup, rng);
             ScenarioFile file = generated.f1;
-            List<List<String>> output = play(file);
-            for (int i = 0; i < output.size(); i++) {
-                file.events.get(i).output().addAll(output.get(i));
-            }
+            file.record(play(file));
             file.write(DIRECTORY.resolve("recorded_" + name(dedup) + ".txt"));
         }
     }
@@ -151,18 +106,16 @@ class ScenarioFilesTest {
                         new Scenario.Options(60, dedup.ttl(), 0),
                         rng);
         ScenarioFile file = new ScenarioFile();
-        file.spec = dedup.spec(schema);
-        file.input = schema.type();
-        file.header.add(
+        file.header(
                 "# Recorded from Flink "
                         + EnvironmentInformation.getVersion()
                         + ", -Ddrey.record=true in ScenarioFilesTest. Not to be edited.");
-        file.header.add("spec " + file.spec);
-        file.header.add("input " + ScenarioFile.fields(schema.type()));
+        file.header("spec " + dedup.spec(schema));
+        file.header("input " + ScenarioFile.fields(schema.type()));
         if (dedup.usesTimers()) {
-            file.header.add("whole");
+            file.header("whole");
         }
-        file.header.add("");
+        file.header("");
         while (scenario.hasNext()) {
             Scenario.Step step = scenario.next();
             String text = null;

@@ -2,6 +2,7 @@ package drey.it.aggregate;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import drey.it.KeptChanges;
 import drey.runtime.NativeExecutions;
 
 import org.apache.flink.types.Row;
@@ -114,13 +115,15 @@ class AggregateSqlTest {
             equalLists(query, expected, actual);
         } else if (!query.bundled()) {
             equalMaps(
-                    query, AggregateRun.byKey(query, expected), AggregateRun.byKey(query, actual));
+                    query,
+                    KeptChanges.byKey(query.keys(), expected),
+                    KeptChanges.byKey(query.keys(), actual));
         } else {
             // Where a bundle ends depends on who else is in it, and when checkpoints come.
             equalMaps(
                     query,
-                    AggregateRun.content(query, expected),
-                    AggregateRun.content(query, actual));
+                    KeptChanges.content(query.keys(), query.upsert(), expected),
+                    KeptChanges.content(query.keys(), query.upsert(), actual));
         }
     }
 

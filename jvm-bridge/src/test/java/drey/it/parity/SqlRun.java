@@ -1,14 +1,9 @@
 package drey.it.parity;
 
+import drey.it.KeptChanges;
+
 import org.apache.flink.api.common.RuntimeExecutionMode;
-import org.apache.flink.api.common.functions.RichMapFunction;
-import org.apache.flink.api.common.state.ListState;
-import org.apache.flink.api.common.state.ListStateDescriptor;
-import org.apache.flink.api.common.typeinfo.Types;
 import org.apache.flink.configuration.Configuration;
-import org.apache.flink.runtime.state.FunctionInitializationContext;
-import org.apache.flink.runtime.state.FunctionSnapshotContext;
-import org.apache.flink.streaming.api.checkpoint.CheckpointedFunction;
 import org.apache.flink.streaming.api.datastream.DataStream;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.streaming.api.functions.sink.v2.DiscardingSink;
@@ -20,12 +15,9 @@ import org.apache.flink.table.data.RowData;
 import org.apache.flink.table.runtime.typeutils.InternalTypeInfo;
 import org.apache.flink.types.Row;
 
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
-import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Runs many queries over the same events in one job on a local cluster and keeps each query's changelog.
@@ -44,9 +36,6 @@ record SqlRun(
 
     static final int ROWS = 3000;
     private static final long SEED = 20240131;
-
-    /** What the tasks of all runs have emitted: run, query, subtask. */
-    private static final Map<String, List<Row>> EMITTED = new ConcurrentHashMap<>();
 
     @Override
     public String toString() {
@@ -110,7 +99,7 @@ record SqlRun(
                             : tables.toChangelogStream(tables.sqlQuery(query.sql()));
             // At the same parallelism: spreading the changes over more subtasks would lose their
             // order.
-            changes.map(new Keep(run + "/" + query.name()))
+            changes.map(KeptChanges.keep(run + "/" + query.name()))
                     .setParallelism(changes.getParallelism())
                     .sinkTo(new DiscardingSink<>());
         }
@@ -118,16 +107,11 @@ record SqlRun(
             env.execute(run);
             Map<String, List<Row>> results = new LinkedHashMap<>();
             for (Query query : queries) {
-                List<Row> changes = new ArrayList<>();
-                for (int i = 0; i < parallelism; i++) {
-                    changes.addAll(
-                            EMITTED.getOrDefault(run + "/" + query.name() + "/" + i, List.of()));
-                }
-                results.put(query.name(), changes);
+                results.put(query.name(), KeptChanges.of(run + "/" + query.name(), parallelism));
             }
             return results;
         } finally {
-            EMITTED.keySet().removeIf(key -> key.startsWith(run + "/"));
+            KeptChanges.forget(run + "/");
         }
     }
 
@@ -137,89 +121,5 @@ record SqlRun(
                 .fromResolvedSchema(result)
                 .primaryKey(result.getColumnNames().subList(0, query.keys()))
                 .build();
-    }
-
-    /** Keeps what it sees, exactly once: after a restart it forgets what came after the checkpoint. */
-    private static final class Keep extends RichMapFunction<Row, Integer>
-            implements CheckpointedFunction {
-        private static final long serialVersionUID = 1L;
-
-        private final String name;
-        private transient List<Row> rows;
-        private transient ListState<Integer> kept;
-
-        Keep(String name) {
-            this.name = name;
-        }
-
-        @Override
-        public void initializeState(FunctionInitializationContext context) throws Exception {
-            int subtask = getRuntimeContext().getTaskInfo().getIndexOfThisSubtask();
-            List<Row> before = EMITTED.getOrDefault(name + "/" + subtask, List.of());
-            int valid = 0;
-            kept =
-                    context.getOperatorStateStore()
-                            .getUnionListState(new ListStateDescriptor<>("kept", Types.INT));
-            for (int entry : kept.get()) {
-                // Union state comes in no order of subtasks; each entry names its own.
-                if (entry >>> 24 == subtask) {
-                    valid = entry & 0xFFFFFF;
-                }
-            }
-            rows = new ArrayList<>(before.subList(0, valid));
-            EMITTED.put(name + "/" + subtask, rows);
-        }
-
-        @Override
-        public void snapshotState(FunctionSnapshotContext context) throws Exception {
-            int subtask = getRuntimeContext().getTaskInfo().getIndexOfThisSubtask();
-            kept.update(List.of(subtask << 24 | rows.size()));
-        }
-
-        @Override
-        public Integer map(Row row) {
-            rows.add(Row.copy(row));
-            return 0;
-        }
-    }
-
-    /** The changes of each key, in order. */
-    static Map<String, List<String>> byKey(Query query, List<Row> changes) {
-        Map<String, List<String>> byKey = new TreeMap<>();
-        for (Row row : changes) {
-            byKey.computeIfAbsent(key(query, row), k -> new ArrayList<>()).add(row.toString());
-        }
-        return byKey;
-    }
-
-    /** The rows that are left when all changes are applied. */
-    static Map<String, Integer> content(Query query, List<Row> changes) {
-        Map<String, Integer> content = new TreeMap<>();
-        Map<String, String> latest = new TreeMap<>();
-        for (Row row : changes) {
-            String text = row.toString().substring(2);
-            switch (row.getKind()) {
-                case INSERT, UPDATE_AFTER -> {
-                    if (query.upsert()) {
-                        String old = latest.put(key(query, row), text);
-                        if (old != null) {
-                            content.remove(old);
-                        }
-                    }
-                    content.merge(text, 1, Integer::sum);
-                }
-                default -> content.merge(text, -1, Integer::sum);
-            }
-        }
-        content.values().removeIf(n -> n == 0);
-        return content;
-    }
-
-    private static String key(Query query, Row row) {
-        List<String> key = new ArrayList<>();
-        for (int i = 0; i < query.keys(); i++) {
-            key.add(Row.of(row.getField(i)).toString());
-        }
-        return key.toString();
     }
 }

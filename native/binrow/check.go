@@ -11,17 +11,27 @@ import (
 // fixed part, in whole words. It costs a nanosecond a row, so every operator calls it on every batch. With it, reading
 // slots is safe; reading what slots point to needs CheckField, which Projector does for the keys. Nothing else of a row is
 // ever looked into by an operator that only moves it.
-func (l *Layout) CheckBatch(b *changelog.Batch) error {
+func (l *Layout) CheckBatch(b *changelog.Batch) error { return checkBatch(b, nil, int32(l.fixed), 0) }
+
+// CheckMixed is CheckBatch of a batch of rows of two inputs, which it says of each.
+func CheckMixed(layouts [2]*Layout, b *changelog.Batch) error {
+	return checkBatch(b, b.Inputs, int32(layouts[0].fixed), int32(layouts[1].fixed))
+}
+
+func checkBatch(b *changelog.Batch, inputs []uint8, left, right int32) error {
 	n := len(b.Kinds)
 	if len(b.Offsets) != n+1 {
 		return fmt.Errorf("%d rows with %d offsets", n, len(b.Offsets))
 	}
-	least := int32(l.fixed)
 	last := b.Offsets[0]
 	if last < 0 {
 		return fmt.Errorf("row 0: starts at offset %d", last)
 	}
 	for i, end := range b.Offsets[1:] {
+		least := left
+		if inputs != nil && inputs[i] == 1 {
+			least = right
+		}
 		if n := end - last; n < least || n&7 != 0 {
 			return fmt.Errorf("row %d: %d bytes, from offset %d to %d; needs at least %d, in whole words", i, int64(end)-int64(last), last, end, least)
 		}
@@ -32,6 +42,9 @@ func (l *Layout) CheckBatch(b *changelog.Batch) error {
 	}
 	return nil
 }
+
+// InSlot tells whether all of a value stands in the row's fixed part, so that CheckField never fails.
+func (l *Layout) InSlot(i int) bool { return l.classes[i] <= byte8 }
 
 // CheckField makes sure that field i of a row, which is no shorter than the fixed part, can be read.
 func (l *Layout) CheckField(row []byte, i int) error {

@@ -96,29 +96,52 @@ func (p *Projector) Project(b *changelog.Batch, dst *rowstate.Rows) error {
 	return nil
 }
 
-// projectWords is the fast path: no column points anywhere, so a key is its header and one masked word per column.
-// BenchmarkProject has its time.
-func (p *Projector) projectWords(b *changelog.Batch, dst *rowstate.Rows) {
-	n, width := b.Len(), p.width
+// ProjectMixed is Project of a batch of rows of two inputs, each of which has its projector. Their keys have the same types.
+// The columns of the keys are known to be readable.
+func ProjectMixed(p [2]*Projector, b *changelog.Batch, dst *rowstate.Rows) {
+	width := p[0].width
+	dst.Reset(width)
+	if !p[0].words || !p[1].words {
+		for i, input := range b.Inputs {
+			p[input].Append(b.Row(i), dst)
+		}
+		return
+	}
+	out := extend(dst, b.Len(), width)
+	for i, input := range b.Inputs {
+		p[input].word(b.Data[b.Offsets[i]:b.Offsets[i+1]], out[i*width:][:width:width])
+	}
+}
+
+// extend makes an empty batch one of n rows of a width, of any content.
+func extend(dst *rowstate.Rows, n, width int) []byte {
 	if cap(dst.Data) < n*width+padding {
 		dst.Data = make([]byte, n*width, 2*n*width+padding)
 	}
 	dst.Data = dst.Data[:n*width]
-	out := dst.Data
+	return dst.Data
+}
+
+// projectWords is the fast path: no column points anywhere, so a key is its header and one masked word per column.
+// BenchmarkProject has its time.
+func (p *Projector) projectWords(b *changelog.Batch, dst *rowstate.Rows) {
+	n, width := b.Len(), p.width
+	out := extend(dst, n, width)
 	for i := range n {
-		row := b.Data[b.Offsets[i]:b.Offsets[i+1]]
-		key := out[:width:width]
-		out = out[width:]
-		header := uint64(0)
-		for k := range p.steps {
-			s := &p.steps[k]
-			null := uint64(row[s.nullByte]>>(s.nullBit&7)) & 1
-			header |= null << (uint(k+8) & 63)
-			// A null's slot is 0, whatever the row has there.
-			binary.LittleEndian.PutUint64(key[s.to:], binary.LittleEndian.Uint64(row[s.from:])&s.mask&(null-1))
-		}
-		binary.LittleEndian.PutUint64(key, header)
+		p.word(b.Data[b.Offsets[i]:b.Offsets[i+1]], out[i*width:][:width:width])
 	}
+}
+
+func (p *Projector) word(row, key []byte) {
+	header := uint64(0)
+	for k := range p.steps {
+		s := &p.steps[k]
+		null := uint64(row[s.nullByte]>>(s.nullBit&7)) & 1
+		header |= null << (uint(k+8) & 63)
+		// A null's slot is 0, whatever the row has there.
+		binary.LittleEndian.PutUint64(key[s.to:], binary.LittleEndian.Uint64(row[s.from:])&s.mask&(null-1))
+	}
+	binary.LittleEndian.PutUint64(key, header)
 }
 
 // Append adds the key of one row, which has passed Check or is known to be good, to dst.

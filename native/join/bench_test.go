@@ -73,6 +73,38 @@ func (n *nexmark) step() (emitted int) {
 	return emitted
 }
 
+// mixed is the next auctions and as many bids, in turn.
+func (n *nexmark) mixed() *changelog.Batch {
+	b := &changelog.Batch{Offsets: []int32{0}}
+	for i := range n.auctions.Kinds {
+		for input, from := range []*changelog.Batch{n.bids, n.auctions} {
+			b.Kinds, b.Inputs = append(b.Kinds, changelog.Insert), append(b.Inputs, uint8(input))
+			b.Data = append(b.Data, from.Row(i)...)
+			b.Offsets = append(b.Offsets, int32(len(b.Data)))
+		}
+	}
+	return b
+}
+
+func (n *nexmark) pushMixed(b *changelog.Batch, runs bool) {
+	if !runs {
+		if err := n.f.Op.(op.Mixed).PushMixed(b, n.f.Out); err != nil {
+			n.f.T.Fatal(err)
+		}
+		drop(n.f)
+		return
+	}
+	for from := 0; from < b.Len(); {
+		end := b.Run(from)
+		run := b.Slice(from, end)
+		if err := n.f.Op.Push(int(b.Inputs[from]), &run, n.f.Out); err != nil {
+			n.f.T.Fatal(err)
+		}
+		drop(n.f)
+		from = end
+	}
+}
+
 // drop takes everything that comes out, and lets the operator go on until it is done.
 func drop(f *optest.Fixture) (emitted int) {
 	r := f.Op.(op.Resumer)
@@ -152,6 +184,33 @@ func BenchmarkPush(b *testing.B) {
 				}
 				optest.ReportTimes(b, times, len(n.bids.Kinds)+len(n.auctions.Kinds))
 				b.ReportMetric(float64(n.f.Stat("state.bytes"))/float64(n.f.Stat("state.leftRows")+n.f.Stat("state.rightRows")), "state-B/row")
+			})
+		}
+	}
+	// Rows of both inputs in turn, as Flink's task reads them: in one batch, and in runs of one row.
+	for _, runs := range []bool{false, true} {
+		for _, condition := range []*spec.Condition{nil, within()} {
+			b.Run(fmt.Sprintf("mixed/runs=%v/condition=%v", runs, condition != nil), func(b *testing.B) {
+				n := newNexmark(b, bidJoin(spec.InnerJoin, true, condition), 125_000, op.Host{})
+				defer n.f.Close()
+				for range 2_000_000 / 1024 {
+					n.round()
+					n.step()
+				}
+				b.ResetTimer()
+				var times []time.Duration
+				rows := 0
+				for b.Loop() {
+					b.StopTimer()
+					n.round()
+					batch := n.mixed()
+					rows = batch.Len()
+					b.StartTimer()
+					start := time.Now()
+					n.pushMixed(batch, runs)
+					times = append(times, time.Since(start))
+				}
+				optest.ReportTimes(b, times, rows)
 			})
 		}
 	}

@@ -20,11 +20,12 @@ type bundle struct {
 	reduced [2]int64 // rows that folding saved in the last bundle
 
 	// The batch that is being added; it may end bundles in the middle.
-	input int
-	batch *changelog.Batch
-	keys  rowstate.Rows
-	ids   rowstate.Rows
-	from  int
+	input  int     // if all its rows are of one
+	inputs []uint8 // else
+	batch  *changelog.Batch
+	keys   rowstate.Rows
+	id     rowstate.Rows
+	from   int
 
 	ending int // sides of the bundle yet to be joined, when it ends
 
@@ -70,15 +71,9 @@ func emptyList(list *[]message) { *list = (*list)[:0] }
 func (b *bundle) reserve(in *changelog.Batch) error { return b.arena.Reserve(int64(len(in.Data))) }
 
 // feed takes a batch, whose join keys have been projected.
-func (b *bundle) feed(input int, in *changelog.Batch) {
-	b.input, b.batch, b.from = input, in, 0
+func (b *bundle) feed(input int, inputs []uint8, in *changelog.Batch) {
+	b.input, b.inputs, b.batch, b.from = input, inputs, in, 0
 	b.keys, b.o.keys = b.o.keys, b.keys
-	if s := b.o.sides[input]; s.shape == byKey {
-		b.ids.Reset(s.unique.Width())
-		for i := range in.Len() {
-			s.unique.Append(in.Row(i), &b.ids)
-		}
-	}
 }
 
 // finish ends the bundle, if there is anything in it.
@@ -113,7 +108,7 @@ func (b *bundle) advance() (more bool, err error) {
 		case b.batch == nil:
 			return false, nil
 		case b.from == b.batch.Len():
-			b.batch = nil
+			b.batch, b.inputs = nil, nil
 		default:
 			b.add()
 			if b.count >= b.o.spec.MiniBatch.Size {
@@ -153,10 +148,14 @@ func (b *bundle) add() {
 	m := message{ref: b.arena.Alloc(len(row)), n: len(row), kind: b.batch.Kinds[i]}
 	copy(b.row(m), row)
 	b.row(m)[0] = 0
-	f := &b.buffers[b.input]
+	input := b.input
+	if b.inputs != nil {
+		input = int(b.inputs[i])
+	}
+	f, s := &b.buffers[input], b.o.sides[input]
 	b.count++
 	f.count++
-	switch w := f.keys.Of(key, keygroup.Hash(key)); b.o.sides[b.input].shape {
+	switch w := f.keys.Of(key, keygroup.Hash(key)); s.shape {
 	case oneRow:
 		if b.foldLast(f, &w.list, m) {
 			if len(w.list) == 0 {
@@ -167,7 +166,9 @@ func (b *bundle) add() {
 		w = f.keys.Of(key, keygroup.Hash(key))
 		w.list = append(w.list, m)
 	case byKey:
-		id := b.ids.Row(i)
+		b.id.Reset(s.unique.Width())
+		s.unique.Append(row, &b.id)
+		id := b.id.Row(0)
 		list := w.lists.Of(id, keygroup.Hash(id))
 		if b.foldLast(f, list, m) {
 			if len(*list) == 0 {
@@ -241,7 +242,7 @@ func (b *bundle) join(number int) error {
 	o, f := b.o, &b.buffers[number]
 	s := o.sides[number]
 	w := &o.work
-	w.begin(s, o.sides[1-number])
+	w.begin(number, nil)
 	w.bundled = true
 	w.rows.Reset(0)
 	w.kinds, w.suppress = w.kinds[:0], w.quietly[:0]
@@ -293,5 +294,5 @@ func pairUp(key []byte, list []message, emit func(key []byte, m message, quiet b
 func (b *bundle) close() {
 	b.arena.Close()
 	b.buffers = [2]buffer{}
-	b.batch, b.ending, b.count = nil, 0, 0
+	b.batch, b.inputs, b.ending, b.count = nil, nil, 0, 0
 }

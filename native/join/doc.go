@@ -46,7 +46,8 @@
 //
 // # A batch
 //
-// All keys of a batch are projected, hashed and looked up at once. While the rows of one input are joined, the rows of the
-// other side neither come nor go, so all pairs that may match are known, and the condition is evaluated for a thousand of
-// them at a time, ahead of the rows. Between any two rows that it emits the work can stop, and be resumed.
+// All keys of a batch are projected, hashed and looked up at once, and the state of some rows ahead is fetched into the cache
+// together (see fetch.go), in a batch of both inputs, too, of which the rows are joined in the order they came. While a row is
+// joined, those of the other side neither come nor go, so between any two rows that it emits the work can stop, and be resumed.
+// The condition is evaluated for a thousand pairs at a time, ahead of the rows (see pairs.go).
 package join

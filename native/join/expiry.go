@@ -50,7 +50,7 @@ func (o *Operator) sweep(rows int) {
 				s.purge(s.handle(o.table, ref), ref)
 			}
 		}
-		return getUint64(o.table.Value(ref)) == 0 && getUint64(o.table.Value(ref)[handleSize:]) == 0
+		return noRows(o.table.Value(ref))
 	})
 }
 

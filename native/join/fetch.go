@@ -51,7 +51,7 @@ func (w *work) fetch() {
 			case r == 0:
 			case n == 1:
 				sum += s.touch(s.row(r))
-			case s == w.own && n > mostNode:
+			case n > mostNode && s == w.roleOf(from+i).own:
 				x.want(s, ref, w.hashes[from+i])
 				sum += s.arena.Bytes(s.node(r).last(), 8)[0]
 			default:
@@ -61,9 +61,10 @@ func (w *work) fetch() {
 	}
 	x.fetch()
 	for pass := range 2 {
-		for _, ref := range w.refs[from:to] {
+		for i, ref := range w.refs[from:to] {
 			if ref != 0 {
-				sum += w.other.fetchRecords(w.other.handle(table, ref), pass)
+				other := w.roleOf(from + i).other
+				sum += other.fetchRecords(other.handle(table, ref), pass)
 			}
 		}
 	}

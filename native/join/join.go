@@ -1,6 +1,9 @@
 package join
 
 import (
+	"fmt"
+
+	"drey/native/binrow"
 	"drey/native/changelog"
 	"drey/native/expr"
 	"drey/native/logical"
@@ -91,9 +94,9 @@ func New(s *spec.Join, inputs []logical.Row, groups op.KeyGroups, budget *rowsta
 	if n, ok := o.condition.(*native); ok {
 		for _, c := range n.program.Columns() {
 			if left := inputs[0].Len(); c < left {
-				o.sides[0].checked = append(o.sides[0].checked, c)
+				o.sides[0].mustRead(c)
 			} else {
-				o.sides[1].checked = append(o.sides[1].checked, c-left)
+				o.sides[1].mustRead(c - left)
 			}
 		}
 	}
@@ -117,22 +120,67 @@ func (o *Operator) Push(input int, in *changelog.Batch, out *changelog.Builder) 
 	if err := s.projector.Project(in, &o.keys); err != nil {
 		return op.Corruptf("join: input %d: %w", input, err)
 	}
+	return o.take(input, nil, in, out)
+}
+
+// PushMixed is Push of rows of both inputs, in the order in which they came.
+func (o *Operator) PushMixed(in *changelog.Batch, out *changelog.Builder) error {
+	n := in.Len()
+	switch {
+	case len(in.Inputs) != n:
+		return op.Corruptf("join: %d rows with %d inputs", n, len(in.Inputs))
+	case n == 0:
+		return nil
+	case in.Run(0) == n:
+		return o.Push(int(in.Inputs[0]), in, out)
+	}
+	if err := o.checkMixed(in); err != nil {
+		return op.Corruptf("join: %w", err)
+	}
+	binrow.ProjectMixed([2]*binrow.Projector{o.sides[0].projector, o.sides[1].projector}, in, &o.keys)
+	return o.take(0, in.Inputs, in, out)
+}
+
+// checkMixed is check of a batch of rows of both inputs.
+func (o *Operator) checkMixed(in *changelog.Batch) error {
+	for i, input := range in.Inputs {
+		if input > 1 {
+			return fmt.Errorf("row %d: input %d, there are inputs 0 and 1", i, input)
+		}
+	}
+	if err := binrow.CheckMixed([2]*binrow.Layout{o.sides[0].layout, o.sides[1].layout}, in); err != nil {
+		return err
+	}
+	if err := checkKinds(in); err != nil {
+		return err
+	}
+	for i, input := range in.Inputs {
+		if err := o.sides[input].checkFields(in, i); err != nil {
+			return fmt.Errorf("input %d: %w", input, err)
+		}
+	}
+	return nil
+}
+
+// take begins with rows that have been checked, whose join keys are in o.keys. inputs is nil if all are of one input.
+func (o *Operator) take(input int, inputs []uint8, in *changelog.Batch, out *changelog.Builder) error {
 	o.state.Begun = true
 	o.tick(in.Now)
 	if o.bundle != nil {
 		if err := o.bundle.reserve(in); err != nil {
 			return err
 		}
-		o.bundle.feed(input, in)
+		o.bundle.feed(input, inputs, in)
 		return o.drive(out)
 	}
 	o.sweep(in.Len())
 	w := &o.work
-	w.begin(s, o.sides[1-input])
+	w.begin(input, inputs)
 	w.rows.Reset(0)
 	appendBatch(&w.rows, in)
 	w.kinds = append(w.kinds[:0], in.Kinds...)
 	if err := o.prepare(); err != nil {
+		w.active = false
 		return err
 	}
 	return o.drive(out)
@@ -154,13 +202,12 @@ func appendBatch(rows *rowstate.Rows, in *changelog.Batch) {
 // changes nothing.
 func (o *Operator) prepare() error {
 	w := &o.work
-	s := w.own
 	n := w.rows.Len()
 	w.refs = w.refs[:0]
 	if n == 0 {
 		return nil
 	}
-	nulls := o.findNulls(s)
+	nulls := o.findNulls()
 	keys := &o.keys
 	if nulls > 0 {
 		keys = o.withoutNulls()
@@ -175,19 +222,6 @@ func (o *Operator) prepare() error {
 	o.hashes, o.refs, o.fresh = o.hashes[:m], o.refs[:m], o.fresh[:m]
 	o.table.Hash(keys, o.hashes)
 	o.table.FindOrInsert(keys, o.hashes, o.refs, o.fresh)
-	need := int64(m*s.head + len(w.rows.Data))
-	for _, ref := range o.refs {
-		// A chain's next node has twice its rows at most, or four: see link.
-		need += nodeHead + element*int64(min(2*handleLen(s.handle(o.table, ref))+4, mostNode))
-	}
-	if err := s.arena.Reserve(need); err != nil {
-		for i, ref := range o.refs {
-			if o.fresh[i] {
-				o.table.Delete(ref)
-			}
-		}
-		return err
-	}
 	if nulls == 0 {
 		w.refs = append(w.refs, o.refs...)
 	} else {
@@ -201,13 +235,49 @@ func (o *Operator) prepare() error {
 			next++
 		}
 	}
+	if err := o.reserveRecords(); err != nil {
+		for i, ref := range o.refs {
+			if o.fresh[i] {
+				o.table.Delete(ref)
+			}
+		}
+		return err
+	}
 	w.identify()
+	if o.condition != nil {
+		w.pairs.begin(w)
+	}
+	return nil
+}
+
+// reserveRecords makes room for a record of each of the work's rows.
+func (o *Operator) reserveRecords() error {
+	w := &o.work
+	var need [2]int64
+	for i, ref := range w.refs {
+		if ref == 0 {
+			continue
+		}
+		s := w.roleOf(i).own
+		// A chain's next node has twice its rows at most, or four: see link.
+		node := nodeHead + element*min(2*handleLen(s.handle(o.table, ref))+4, mostNode)
+		need[s.number] += int64(s.head + len(w.rows.Row(i)) + node)
+	}
+	for i, s := range o.sides {
+		if need[i] == 0 {
+			continue
+		}
+		if err := s.arena.Reserve(need[i]); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
 // findNulls marks the rows that match nothing because of a null in their key, and counts them. They are never stored:
 // nothing can find them, and what they emit depends on nothing.
-func (o *Operator) findNulls(s *side) int {
+func (o *Operator) findNulls() int {
+	s := o.sides[0] // the keys of both look alike
 	if len(s.filter) == 0 {
 		return 0
 	}
@@ -264,11 +334,18 @@ func (o *Operator) drive(out *changelog.Builder) error {
 // endWork forgets the keys that have no row on either side any more.
 func (o *Operator) endWork() {
 	w := &o.work
-	w.active = false
+	w.active, w.inputs = false, nil
 	dead := w.empty[:0]
 	for _, ref := range w.empty {
-		if handle := w.own.handle(o.table, ref); getUint64(handle) == queued {
-			putUint64(handle, 0) // a key may have been queued twice
+		v := o.table.Value(ref)
+		found := false // a key may have been queued twice
+		for _, s := range o.sides {
+			if handle := v[handleSize*s.number:]; getUint64(handle) == queued {
+				putUint64(handle, 0)
+				found = true
+			}
+		}
+		if found && noRows(v) {
 			dead = append(dead, ref)
 		}
 	}
@@ -277,6 +354,9 @@ func (o *Operator) endWork() {
 	}
 	w.empty = w.empty[:0]
 }
+
+// noRows tells of a key's value that neither side has a row.
+func noRows(value []byte) bool { return getUint64(value) == 0 && getUint64(value[handleSize:]) == 0 }
 
 // Unfinished tells that an input or a bundle is not done with.
 func (o *Operator) Unfinished() bool {

@@ -394,3 +394,12 @@ func TestHostFails(t *testing.T) {
 type failing struct{ err error }
 
 func (f failing) Evaluate(_, _ *rowstate.Rows, _ []bool) error { return f.err }
+
+// pushed is what a push that gave err made come out.
+func (f *fixture) pushed(err error) []string {
+	f.T.Helper()
+	if err != nil {
+		f.T.Fatal(err)
+	}
+	return f.Drain()
+}

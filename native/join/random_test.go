@@ -132,8 +132,9 @@ func TestAgainstModel(t *testing.T) {
 			}
 			scenario := randomScenario(t, rng, s, inputRows(rng, []int{1, 3, 20}[rng.IntN(3)]), 150+rng.IntN(200))
 			size, between := 1+rng.IntN(40), []string{"nothing", "restore", "rescale"}[rng.IntN(3)]
-			t.Run(fmt.Sprintf("%s/batch=%d/between=%s", name, size, between), func(t *testing.T) {
-				scenario.Play(t, native.Open, optest.Options{Seldom: 1 + rng.IntN(20), Host: newHost(t)}, size, between)
+			mixed := rng.IntN(3) > 0
+			t.Run(fmt.Sprintf("%s/batch=%d/mixed=%v/between=%s", name, size, mixed, between), func(t *testing.T) {
+				scenario.Play(t, native.Open, optest.Options{Seldom: 1 + rng.IntN(20), Mixed: mixed, Host: newHost(t)}, size, between)
 			})
 		}
 	})
@@ -155,7 +156,7 @@ func TestLongChains(t *testing.T) {
 			scenario := randomScenario(t, rng, s, rows, 1200)
 			between := []string{"nothing", "restore"}[rng.IntN(2)]
 			t.Run(fmt.Sprintf("%s/%s/between=%s", s.JoinType, spec.Encode(s), between), func(t *testing.T) {
-				scenario.Play(t, native.Open, optest.Options{Seldom: 40, Host: newHost(t)}, 1+rng.IntN(100), between)
+				scenario.Play(t, native.Open, optest.Options{Seldom: 40, Mixed: rng.IntN(2) == 0, Host: newHost(t)}, 1+rng.IntN(100), between)
 			})
 		}
 	})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 
 	"drey/native/binrow"
 	"drey/native/changelog"
@@ -43,7 +44,7 @@ type side struct {
 	projector *binrow.Projector // of the join key
 	unique    *binrow.Projector // of the unique key; nil but for byKey
 	null      changelog.Payload // all nulls
-	checked   []int             // columns that must be readable
+	checked   []int             // columns that will be read, and may point anywhere
 	records   int64
 	unstamped bool  // records were restored from state without TTL
 	filter    []int // columns of the join key that must not be null to match
@@ -96,9 +97,9 @@ func newSide(number int, s *spec.JoinSide, outer bool, filterNulls []bool, input
 		w.SetPlainNull(i)
 	}
 	d.null = changelog.Payload{Bytes: w.Row()}
-	d.checked = append(d.checked, s.Keys...)
+	d.mustRead(s.Keys...)
 	if d.unique != nil {
-		d.checked = append(d.checked, *s.UniqueKey...)
+		d.mustRead(*s.UniqueKey...)
 	}
 	return d, nil
 }
@@ -119,19 +120,45 @@ func (s *side) check(in *changelog.Batch) error {
 	if err := s.layout.CheckBatch(in); err != nil {
 		return err
 	}
+	if err := checkKinds(in); err != nil {
+		return err
+	}
+	if len(s.checked) > 0 {
+		for i := range in.Len() {
+			if err := s.checkFields(in, i); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func checkKinds(in *changelog.Batch) error {
 	for i, kind := range in.Kinds {
 		if kind > changelog.Delete {
 			return fmt.Errorf("row %d: row kind %d", i, kind)
 		}
 	}
+	return nil
+}
+
+// checkFields looks at one row.
+func (s *side) checkFields(in *changelog.Batch, i int) error {
 	for _, c := range s.checked {
-		for i := range in.Len() {
-			if err := s.layout.CheckField(in.Row(i), c); err != nil {
-				return fmt.Errorf("row %d: %w", i, err)
-			}
+		if err := s.layout.CheckField(in.Row(i), c); err != nil {
+			return fmt.Errorf("row %d: %w", i, err)
 		}
 	}
 	return nil
+}
+
+// mustRead adds columns to those that are checked in each row. What stands in its slot alone can always be read.
+func (s *side) mustRead(columns ...int) {
+	for _, c := range columns {
+		if !s.layout.InSlot(c) && !slices.Contains(s.checked, c) {
+			s.checked = append(s.checked, c)
+		}
+	}
 }
 
 // hasNull tells whether a join key has a null that keeps it from matching.

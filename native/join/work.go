@@ -6,20 +6,20 @@ import (
 	"drey/rowstate"
 )
 
-// work is rows of one input on their way through the join, and how far they have come. While it lasts, the rows of the
-// other side neither come nor go: only their numbers of associations change. So the pairs that may match are known from the
-// start, and it can stop between any two rows that it emits.
+// work is rows on their way through the join, and how far they have come. While a row is joined, the rows of the other side
+// neither come nor go: only their numbers of associations change. So it can stop between any two rows that it emits.
 type work struct {
+	*role
 	o      *Operator
-	own    *side
-	other  *side
+	roles  [2]role // of rows of the left and of the right input
 	active bool
 
+	inputs   []uint8       // each row's input; nil: that of role. The host's batch, which stays while it is not done with
 	rows     rowstate.Rows // header byte 0
 	kinds    []changelog.RowKind
 	refs     []rowstate.Ref // entries of the rows' keys; 0: a null keeps the row from matching
-	ids      rowstate.Rows  // unique keys; unused unless own is byKey
-	hashes   []uint64       // of the rows' identities; unused if own is oneRow
+	ids      rowstate.Rows  // what the rows are told apart by; unused unless the side of one is byKey
+	hashes   []uint64       // of that; unused if all sides are oneRow
 	suppress []bool         // nil, or rows of a bundle that are halves of an update
 	quietly  []bool         // the memory of suppress
 	bundled  bool           // rows have no source
@@ -42,7 +42,11 @@ type work struct {
 	pairs   pairs
 	fetched int            // rows whose state was fetched
 	empty   []rowstate.Ref // keys that may have no row any more
+}
 
+// role is what a row's input means to it.
+type role struct {
+	own, other             *side
 	inputOuter, otherOuter bool
 	kind                   joinKind
 }
@@ -59,42 +63,74 @@ const (
 // queued is a handle without rows whose key is in the list of empty keys.
 const queued = 1 << 63
 
-func (w *work) init(o *Operator) { w.o = o }
+func (w *work) init(o *Operator) {
+	w.o = o
+	for i := range w.roles {
+		own, other := o.sides[i], o.sides[1-i]
+		w.roles[i] = role{own: own, other: other, inputOuter: own.outer, otherOuter: other.outer}
+		if t := o.spec.JoinType; t == spec.SemiJoin || t == spec.AntiJoin {
+			w.roles[i].kind = semiLeft + joinKind(i)
+		}
+	}
+	w.role = &w.roles[0]
+}
 
-// begin starts over with the rows of one side; rows, kinds and keys are still to come.
-func (w *work) begin(own, other *side) {
-	w.own, w.other = own, other
+// begin starts over with rows of one input or, if inputs says which is of which, of both; rows, kinds and keys are still to
+// come.
+func (w *work) begin(input int, inputs []uint8) {
+	w.role, w.inputs = &w.roles[input], inputs
 	w.active, w.at, w.begun, w.fetched = true, 0, false, 0
 	w.suppress, w.bundled = nil, false
 	w.times = 0
-	w.pairs.reset()
-	w.inputOuter, w.otherOuter = own.outer, other.outer
-	w.kind = joins
-	if t := w.o.spec.JoinType; t == spec.SemiJoin || t == spec.AntiJoin {
-		w.kind = semiLeft + joinKind(own.number)
+}
+
+// roleOf is the role of row i.
+func (w *work) roleOf(i int) *role {
+	if w.inputs == nil {
+		return w.role
 	}
+	return &w.roles[w.inputs[i]]
 }
 
 // identify hashes what the rows are told apart by.
 func (w *work) identify() {
-	s := w.own
-	n := w.rows.Len()
-	if s.shape == oneRow {
+	shapes := [...]shape{w.own.shape, w.own.shape}
+	if w.inputs != nil {
+		shapes[1] = w.other.shape
+	}
+	if shapes == [...]shape{oneRow, oneRow} {
 		return
 	}
+	n := w.rows.Len()
 	if cap(w.hashes) < n {
 		w.hashes = make([]uint64, n)
 	}
 	w.hashes = w.hashes[:n]
-	if s.shape == counted {
-		s.hasher.Hash(&w.rows, w.hashes)
-		return
+	ids := &w.rows
+	if shapes[0] == byKey || shapes[1] == byKey {
+		ids = &w.ids
+		w.collectIdentities()
 	}
-	w.ids.Reset(s.unique.Width())
-	for i := range n {
-		s.unique.Append(w.rows.Row(i), &w.ids)
+	w.o.table.Hash(ids, w.hashes)
+}
+
+// collectIdentities puts what rows are told apart by into ids. Hashes of rows do not depend on whether their lengths vary.
+func (w *work) collectIdentities() {
+	if w.inputs == nil {
+		w.ids.Reset(w.own.unique.Width())
+	} else {
+		w.ids.Reset(0)
 	}
-	s.hasher.Hash(&w.ids, w.hashes)
+	for i := range w.rows.Len() {
+		switch s := w.roleOf(i).own; s.shape {
+		case byKey:
+			s.unique.Append(w.rows.Row(i), &w.ids)
+		case counted:
+			w.ids.Append(w.rows.Row(i))
+		default:
+			w.ids.Append(nil)
+		}
+	}
 }
 
 // identity is what row i is told apart by.
@@ -146,6 +182,7 @@ func (w *work) run(out *changelog.Builder) (done bool, err error) {
 func (w *work) start() {
 	i := w.at
 	w.begun = true
+	w.role = w.roleOf(i)
 	w.accumulate = w.kinds[i].IsAccumulate()
 	w.quiet = w.suppress != nil && w.suppress[i]
 	w.input = changelog.Payload{Bytes: w.rows.Row(i)}

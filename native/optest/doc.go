@@ -47,7 +47,7 @@
 //
 // # What Run does with a scenario
 //
-// It plays it in batches of 1, 2, 3, 7 and all rows; with a snapshot and a new operator restored from it between any two
+// It plays it in batches of 1, 2, 3, 7 and all rows, of one input and, if the operator takes such, of both; with a snapshot and a new operator restored from it between any two
 // batches; and with the state split over two operators and merged into one again. Each time all output must be as written,
 // row by row, with the causing row as source.
 package optest

@@ -32,6 +32,8 @@ type Options struct {
 	Left int
 	// AnyOrder: what comes out of a batch may have any order.
 	AnyOrder bool
+	// Mixed: batches have rows of both inputs, if the operator takes such.
+	Mixed bool
 	// Host is what the operator gets from its host.
 	Host op.Host
 }
@@ -66,6 +68,15 @@ func (s *Scenario) Run(t *testing.T, open Open, options Options) {
 			t.Run(name, func(t *testing.T) {
 				t.Helper()
 				s.Play(t, open, options, size, between)
+			})
+			if len(s.Inputs) < 2 || size == 1 {
+				continue
+			}
+			t.Run("inputs=both/"+name, func(t *testing.T) {
+				t.Helper()
+				mixed := options
+				mixed.Mixed = true
+				s.Play(t, open, mixed, size, between)
 			})
 		}
 	}
@@ -129,14 +140,16 @@ func CloseAndCheck(t testing.TB, o op.Operator, budget *rowstate.Budget) {
 func (p *player) play(size int, between string) {
 	p.t.Helper()
 	events, chances := p.s.Events, 0
+	_, mixed := p.op.(op.Mixed)
+	mixed = mixed && p.options.Mixed
 	for len(events) > 0 {
 		n := 1
 		if events[0].Kind == Row {
-			for n < min(size, len(events)) && events[n].Kind == Row && events[n].Input == events[0].Input {
+			for n < min(size, len(events)) && events[n].Kind == Row && (mixed || events[n].Input == events[0].Input) {
 				n++
 			}
 		}
-		p.step(events[:n])
+		p.step(events[:n], mixed)
 		kind := events[0].Kind
 		events = events[n:]
 		if p.options.Bundled && kind != Flush && kind != Watermark {
@@ -157,13 +170,21 @@ func (p *player) play(size int, between string) {
 	}
 }
 
-// step plays one event, or a batch of rows, and checks the output.
-func (p *player) step(events []Event) {
+// step plays one event, or a batch of rows, of both inputs if it is mixed, and checks the output.
+func (p *player) step(events []Event, mixed bool) {
 	p.t.Helper()
 	var err error
 	switch e := events[0]; e.Kind {
 	case Row:
-		err = p.op.Push(e.Input, p.batch(events), p.out)
+		b := p.batch(events)
+		if mixed {
+			for _, e := range events {
+				b.Inputs = append(b.Inputs, uint8(e.Input))
+			}
+			err = p.op.(op.Mixed).PushMixed(b, p.out)
+			break
+		}
+		err = p.op.Push(e.Input, b, p.out)
 	case Now:
 		p.now = e.Value
 		err = p.op.ProcessingTime(e.Value, p.out)

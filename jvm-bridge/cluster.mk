@@ -10,4 +10,4 @@ test-cluster: lib need-mvn ## the cluster tests alone: kill -9, savepoint, repea
 soak:: soak-signals ## long runs: signal stress, then SUBMISSIONS=200 jobs in the same TaskManagers
 
 soak:: lib need-mvn
-	@$(CLUSTER_MVN) -Dit.test='KeepLastClusterIT#jobsComeAndGo' -Dsubmissions=$(SUBMISSIONS)
+	@$(CLUSTER_MVN) -Dit.test='OperatorsClusterIT#jobsComeAndGo' -Dsubmissions=$(SUBMISSIONS)

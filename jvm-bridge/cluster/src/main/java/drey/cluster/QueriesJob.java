@@ -33,15 +33,13 @@ public final class QueriesJob {
 
     private QueriesJob() {}
 
-    /** Arguments: rows, number of keys, output folder, value of drey.enabled, and how many rows come in a second at most. */
+    /** Arguments as for {@link KeepLastJob}. */
     public static void main(String[] args) throws Exception {
         StreamExecutionEnvironment env = StreamExecutionEnvironment.getExecutionEnvironment();
         StreamTableEnvironment tables = StreamTableEnvironment.create(env);
         tables.getConfig().set("drey.enabled", args[3]);
-        KeepLastJob.createEvents(tables, args[0], args[1], Integer.parseInt(args[4]));
-        KeepLastJob.Print print = new KeepLastJob.Print(null, 0);
-        QUERIES.forEach(
-                (name, query) -> KeepLastJob.write(tables, query, print, args[2] + "/" + name));
+        KeepLastJob.createEvents(env, tables, args);
+        QUERIES.forEach((name, query) -> KeepLastJob.write(tables, query, args[2] + "/" + name));
         env.execute("queries, drey.enabled=" + args[3]);
     }
 }

@@ -116,6 +116,10 @@ final class FlinkCluster implements AutoCloseable {
                 // A lost process is noticed in seconds, not in a minute.
                 "heartbeat: {interval: 500 ms, timeout: 10 s}",
                 "metrics: {fetcher: {update-interval: 500 ms}}",
+                // A question after metrics that was on its way to a killed process is given up.
+                // Until
+                // then, ten minutes by default, the JobManager asks nobody for metrics.
+                "web: {timeout: 20 s}",
                 "env: {java: {opts: {all: " + String.join(" ", SHIPPED_OPTIONS) + "}}}",
                 "");
     }

@@ -12,7 +12,7 @@ nexmark: need-go need-gcc need-jdk need-mvn ## every Nexmark query, measured in 
 nexmark-quick: need-go need-gcc need-jdk need-mvn ## every Nexmark query once, small: results compared, figures rough
 	@Q=$${Q:-all} EVENTS=$${EVENTS:-300000} WARMUP=$${WARMUP:-50000} nexmark/run.sh
 
-# Both engines under Flight Recorder. nexmark/out/profile holds the recordings (jfr, JMC) and stacks for flame graphs.
+# Both engines under async-profiler: flame graphs and stacks in nexmark/out/profile.
 profile: need-go need-gcc need-jdk need-mvn ## where the CPU of Q=q18 goes with either engine, by layer, side by side
 	@PROFILE=nexmark/out/profile EVENTS=$${EVENTS:-5000000} WARMUP=$${WARMUP:-1000000} nexmark/run.sh
 

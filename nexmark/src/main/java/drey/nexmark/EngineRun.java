@@ -52,7 +52,7 @@ final class EngineRun {
             NativeProof.reset();
             System.gc();
             Memory.resetPeak();
-            profile = profiling ? Profile.start() : null;
+            profile = profiling ? Profile.start(label) : null;
             Checkpoints checkpoints;
             try (Progress progress = new Progress(options.is("progress"), label, probe, events)) {
                 rung.starting(probe);
@@ -61,6 +61,10 @@ final class EngineRun {
                         new Checkpoints.Watch(result.getJobClient().orElseThrow())) {
                     result.await();
                     checkpoints = watch.latest();
+                }
+            } finally {
+                if (profile != null) {
+                    profile.stop();
                 }
             }
             probe.jobEnded();

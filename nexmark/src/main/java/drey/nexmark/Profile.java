@@ -3,25 +3,15 @@ package drey.nexmark;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.text.ParseException;
-import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
-import jdk.jfr.Configuration;
-import jdk.jfr.Recording;
-import jdk.jfr.consumer.RecordedEvent;
-import jdk.jfr.consumer.RecordedFrame;
-import jdk.jfr.consumer.RecordedThread;
-import jdk.jfr.consumer.RecordingFile;
+import one.profiler.AsyncProfiler;
 
 /**
- * Where a run's CPU went, by layer: Flight Recorder's samples of the task threads say in what proportions, Linux's account
- * of the threads says how much. Time inside the library is one layer here; what it consists of, a sampler that knows Go
- * must say.
+ * Where a run's CPU went, by layer: async-profiler's samples of the task threads, which go through Java, C and Go alike, say
+ * in what proportions; Linux's account of the threads says how much.
  */
 final class Profile {
 
@@ -30,10 +20,12 @@ final class Profile {
         SOURCE("source"),
         CALC("Calc, watermarks"),
         EXCHANGE("exchange"),
-        OPERATOR("Flink's operator"),
-        STATE("Flink's state"),
+        FLINK_OPERATOR("Flink's operator"),
+        FLINK_STATE("Flink's state"),
         BATCHING("batches, in and out"),
-        NATIVE("inside the library"),
+        BOUNDARY("JNI, cgo and C"),
+        NATIVE_OPERATOR("native operator"),
+        NATIVE_STATE("native state"),
         SINK("digesting sink"),
         REST("rest of the task");
 
@@ -44,112 +36,98 @@ final class Profile {
         }
     }
 
-    private static final Duration PERIOD = Duration.ofMillis(10);
+    /** Beginnings of frames' names; the first that fits decides. Java's have slashes, Go's their import paths, both up to the dot. */
+    private static final List<Map.Entry<String, Layer>> BEGINNINGS =
+            List.of(
+                    Map.entry("drey/rowstate", Layer.NATIVE_STATE),
+                    Map.entry("drey/simd", Layer.NATIVE_STATE),
+                    Map.entry("drey/native/", Layer.NATIVE_OPERATOR),
+                    Map.entry("drey/batch/", Layer.BATCHING),
+                    Map.entry("drey/runtime/", Layer.BATCHING),
+                    Map.entry("drey/jni/", Layer.BOUNDARY),
+                    Map.entry("runtime.cgo", Layer.BOUNDARY),
+                    Map.entry("_cgoexp_", Layer.BOUNDARY),
+                    Map.entry("main.", Layer.BOUNDARY),
+                    Map.entry("drey/nexmark/digest/", Layer.SINK),
+                    Map.entry("org/apache/flink/table/runtime/operators/sink/", Layer.SINK),
+                    Map.entry("drey/nexmark/source/", Layer.SOURCE),
+                    Map.entry("drey/nexmark/generator/", Layer.SOURCE),
+                    Map.entry("StreamExecCalc", Layer.CALC),
+                    Map.entry("WatermarkGenerator", Layer.CALC),
+                    Map.entry("org/apache/flink/table/runtime/operators/wmassigners/", Layer.CALC),
+                    Map.entry("org/apache/flink/runtime/state/", Layer.FLINK_STATE),
+                    Map.entry("org/apache/flink/state/", Layer.FLINK_STATE),
+                    Map.entry("org/rocksdb/", Layer.FLINK_STATE),
+                    Map.entry("rocksdb::", Layer.FLINK_STATE),
+                    Map.entry("org/apache/flink/table/runtime/operators/", Layer.FLINK_OPERATOR),
+                    Map.entry("KeyProjection", Layer.FLINK_OPERATOR),
+                    Map.entry("GroupAgg", Layer.FLINK_OPERATOR),
+                    Map.entry("LocalGroupAgg", Layer.FLINK_OPERATOR),
+                    Map.entry("JoinCondition", Layer.FLINK_OPERATOR),
+                    Map.entry("org/apache/flink/runtime/io/", Layer.EXCHANGE),
+                    Map.entry("org/apache/flink/runtime/plugable/", Layer.EXCHANGE),
+                    Map.entry("org/apache/flink/streaming/runtime/io/", Layer.EXCHANGE),
+                    Map.entry("org/apache/flink/streaming/runtime/partitioner/", Layer.EXCHANGE),
+                    Map.entry(
+                            "org/apache/flink/streaming/runtime/streamrecord/StreamElementSerializer",
+                            Layer.EXCHANGE));
 
-    private final Recording recording;
+    /** CPU time of each thread by its own timer: works without any privilege. */
+    private static final String SAMPLING = "event=ctimer,interval=2ms,cstack=vmx,threads";
+
+    private final String name;
     private final Map<CpuSplit.Group, Map<Layer, Long>> samples =
             new EnumMap<>(CpuSplit.Group.class);
-    private final Map<String, Long> stacks = new TreeMap<>();
 
-    private Profile(Recording recording) {
-        this.recording = recording;
+    private Profile(String name) {
+        this.name = name;
     }
 
-    static Profile start() throws IOException, ParseException {
-        Recording recording = new Recording(Configuration.getConfiguration("profile"));
-        recording.enable("jdk.ExecutionSample").withPeriod(PERIOD);
-        recording.enable("jdk.NativeMethodSample").withPeriod(PERIOD);
-        recording.start();
-        return new Profile(recording);
+    static Profile start(String name) throws IOException {
+        AsyncProfiler.getInstance().execute("start," + SAMPLING);
+        return new Profile(name);
     }
 
-    /** Ends the recording and keeps it in a file, for the JDK's own tools; reads the samples from there. */
-    void stop(Path file) throws IOException {
-        recording.stop();
-        recording.dump(file);
-        recording.close();
-        try (RecordingFile events = new RecordingFile(file)) {
-            while (events.hasMoreEvents()) {
-                RecordedEvent event = events.readEvent();
-                String type = event.getEventType().getName();
-                if (type.equals("jdk.ExecutionSample") || type.equals("jdk.NativeMethodSample")) {
-                    count(event);
-                }
-            }
+    void stop() throws IOException {
+        AsyncProfiler.getInstance().execute("stop");
+    }
+
+    /** Writes a flame graph and the stacks it is drawn from into a folder, and counts them; before the next profile starts. */
+    void write(Path folder) throws IOException {
+        Path stacks = folder.resolve(name + ".stacks");
+        AsyncProfiler profiler = AsyncProfiler.getInstance();
+        profiler.execute("dump,collapsed,threads,file=" + stacks);
+        profiler.execute(
+                "dump,flamegraph,threads,title=%s,file=%s"
+                        .formatted(name, folder.resolve(name + ".html")));
+        for (String line : Files.readAllLines(stacks)) {
+            count(line);
         }
     }
 
-    private void count(RecordedEvent event) {
-        RecordedThread thread = event.getThread("sampledThread");
-        if (thread == null || event.getStackTrace() == null || thread.getJavaName() == null) {
-            return;
+    /** A line is {@code [thread tid=1];outermost;…;innermost count}. */
+    void count(String line) {
+        int space = line.lastIndexOf(' ');
+        String[] frames = line.substring(0, space).split(";");
+        String thread = frames[0].replaceFirst("^\\[(.*) tid=\\d+\\]$", "$1");
+        if (CpuSplit.isTask(thread)) {
+            CpuSplit.Group group =
+                    thread.startsWith("Source:") ? CpuSplit.Group.SOURCE : CpuSplit.Group.OPERATORS;
+            samples.computeIfAbsent(group, g -> new EnumMap<>(Layer.class))
+                    .merge(layer(frames), Long.parseLong(line.substring(space + 1)), Long::sum);
         }
-        String name = thread.getJavaName();
-        if (!CpuSplit.isTask(name)) {
-            return;
-        }
-        CpuSplit.Group group =
-                name.startsWith("Source:") ? CpuSplit.Group.SOURCE : CpuSplit.Group.OPERATORS;
-        List<RecordedFrame> frames = event.getStackTrace().getFrames();
-        samples.computeIfAbsent(group, g -> new EnumMap<>(Layer.class))
-                .merge(layer(frames), 1L, Long::sum);
-        List<String> names = new ArrayList<>();
-        for (RecordedFrame frame : frames) {
-            names.add(frame.getMethod().getType().getName() + "." + frame.getMethod().getName());
-        }
-        Collections.reverse(names);
-        stacks.merge(String.join(";", names), 1L, Long::sum);
     }
 
     /** The innermost frame that belongs to a layer decides: a row's getters are their caller's cost. */
-    private static Layer layer(List<RecordedFrame> frames) {
-        for (RecordedFrame frame : frames) {
-            Layer layer = layer(frame.getMethod().getType().getName());
-            if (layer != null) {
-                return layer;
+    private static Layer layer(String[] frames) {
+        for (int i = frames.length - 1; i > 0; i--) {
+            for (Map.Entry<String, Layer> beginning : BEGINNINGS) {
+                if (frames[i].startsWith(beginning.getKey())) {
+                    return beginning.getValue();
+                }
             }
         }
         return Layer.REST;
-    }
-
-    private static Layer layer(String type) {
-        if (type.startsWith("drey.jni.")) {
-            return Layer.NATIVE;
-        }
-        if (type.startsWith("drey.batch.") || type.startsWith("drey.runtime.")) {
-            return Layer.BATCHING;
-        }
-        if (type.startsWith("drey.nexmark.digest.") || type.contains(".operators.sink.")) {
-            return Layer.SINK;
-        }
-        if (type.startsWith("drey.nexmark.source.") || type.startsWith("drey.nexmark.generator.")) {
-            return Layer.SOURCE;
-        }
-        if (type.startsWith("StreamExecCalc")
-                || type.startsWith("WatermarkGenerator")
-                || type.contains(".operators.wmassigners.")) {
-            return Layer.CALC;
-        }
-        if (type.startsWith("org.apache.flink.runtime.state.")
-                || type.startsWith("org.apache.flink.state.")
-                || type.startsWith("org.rocksdb.")) {
-            return Layer.STATE;
-        }
-        if (type.startsWith("org.apache.flink.table.runtime.operators.")
-                || type.startsWith("KeyProjection")
-                || type.startsWith("GroupAgg")
-                || type.startsWith("JoinCondition")) {
-            return Layer.OPERATOR;
-        }
-        if (type.startsWith("org.apache.flink.runtime.io.")
-                || type.startsWith("org.apache.flink.runtime.plugable.")
-                || type.startsWith("org.apache.flink.streaming.runtime.io.")
-                || type.startsWith("org.apache.flink.streaming.runtime.partitioner.")
-                || type.startsWith(
-                        "org.apache.flink.streaming.runtime.streamrecord.StreamElementSerializer")) {
-            return Layer.EXCHANGE;
-        }
-        return null;
     }
 
     /** CPU nanoseconds per event of each layer. */
@@ -173,13 +151,6 @@ final class Profile {
                 .flatMap(counts -> counts.values().stream())
                 .mapToLong(Long::longValue)
                 .sum();
-    }
-
-    /** Stacks, outermost frame first, each with its count: what flame graphs are drawn from. */
-    void writeStacks(Path file) throws IOException {
-        StringBuilder text = new StringBuilder();
-        stacks.forEach((stack, count) -> text.append(stack).append(' ').append(count).append('\n'));
-        Files.writeString(file, text);
     }
 
     /** Both engines side by side, the largest difference first. */

@@ -129,21 +129,24 @@ public final class Run {
                 new EngineRun(options, query, STOCK), new EngineRun(options, query, DREY)
             };
             RunResult[] results = new RunResult[2];
+            // Symbols of the native library are read when it is loaded: its file is gone
+            // afterwards.
+            Profile warmUp = Profile.start("warm-up");
             for (EngineRun engine : engines) {
                 warmUp(engine);
             }
+            warmUp.stop();
             for (int i = 0; i < 2; i++) {
                 String name = query.name() + "-" + (i == 0 ? STOCK : DREY);
                 results[i] = engines[i].profiling().run(options.number("events"), -1, name);
-                engines[i].profile().stop(folder.resolve(name + ".jfr"));
-                engines[i].profile().writeStacks(folder.resolve(name + ".stacks"));
+                engines[i].profile().write(folder);
             }
             System.out.println(query.name() + ", " + Comparison.conditions(options));
             System.out.println(
                     Profile.table(
                             engines[0].profile(), results[0], engines[1].profile(), results[1]));
         }
-        System.out.println("recordings and stacks: " + folder);
+        System.out.println("flame graphs (html) and stacks: " + folder);
         return 0;
     }
 

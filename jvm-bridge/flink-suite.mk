@@ -17,4 +17,8 @@ flink-suite: flink-suite-build ## Flink's own tests with Drey on (CLASSES=, FLIN
 flink-suite-quick: ## A short selection of flink-suite, for make test
 	@$(MAKE) flink-suite CLASSES=@quick SHARE=1
 
-.PHONY: flink-suite flink-suite-build flink-suite-quick
+flink-suite-coverage: flink-suite-build ## write the table of native and stock executions from the baselines into the README
+	@"$$JAVA_HOME/bin/java" -cp $(FLINK_SUITE_OUT)/test-classes:$$(cat $(FLINK_SUITE_OUT)/class-path) \
+	  -Ddrey.suite.module=jvm-bridge/flink-suite drey.suite.WhyStock jvm-bridge/flink-suite/README.md $(FLINK_LINES)
+
+.PHONY: flink-suite flink-suite-coverage flink-suite-build flink-suite-quick

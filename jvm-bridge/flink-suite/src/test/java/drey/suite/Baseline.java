@@ -10,7 +10,7 @@ import java.util.TreeMap;
 
 /**
  * What one Flink line's tests did when they were last looked at: per class the counts, the methods that ran on native
- * operators with the rows these processed, and every failure with what stock Flink does there.
+ * operators with the rows these processed, why others did not, and every failure with what stock Flink does there.
  *
  * <p>The row counts are for the reader. Tests with a failing source process a different number each time; a run is only
  * held to a count above zero.
@@ -27,6 +27,9 @@ final class Baseline {
         int passed;
         int skipped;
         final Map<String, Map<String, Long>> nativeRows = new TreeMap<>();
+
+        /** Tests that passed without native execution, with what the planner hook said. */
+        final Map<String, String> stock = new TreeMap<>();
 
         /** Failing tests with the reason that explains them. */
         final Map<String, String> failures = new TreeMap<>();
@@ -59,11 +62,16 @@ final class Baseline {
                     entry.skipped = Integer.parseInt(f[4].substring("skipped=".length()));
                 }
                 case "native" -> entry.nativeRows.put(f[1], TestResult.rows(f[2]));
+                case "stock" -> entry.stock.put(f[1], f[2]);
                 case "fails" -> entry.failures.put(f[1], f[2]);
                 default -> throw new IOException(file + ": what is this line? " + line);
             }
         }
         return baseline;
+    }
+
+    Map<String, Entry> entries() {
+        return entries;
     }
 
     Entry get(String className) {
@@ -80,8 +88,8 @@ final class Baseline {
                 "# Flink's own tests with Drey on, written by `make flink-suite REWRITE=1` and read"
                         + " by each later run.");
         lines.add(
-                "# class <name> <counts>; native <test> <rows by operator>; fails <test>"
-                        + " <explanation>.");
+                "# class <name> <counts>; native <test> <rows by operator>; stock <test> <why not"
+                        + " native>; fails <test> <explanation>.");
         entries.forEach(
                 (name, e) -> {
                     lines.add("");
@@ -95,6 +103,7 @@ final class Baseline {
                                     "skipped=" + e.skipped));
                     e.nativeRows.forEach(
                             (test, rows) -> lines.add("  native\t" + test + "\t" + text(rows)));
+                    e.stock.forEach((test, why) -> lines.add("  stock\t" + test + "\t" + why));
                     e.failures.forEach((test, why) -> lines.add("  fails\t" + test + "\t" + why));
                 });
         Files.createDirectories(file.getParent());

@@ -197,6 +197,8 @@ final class FlinkSuite {
             if (r.isNative()) {
                 now.nativeRows.put(r.name(), r.nativeRows());
                 methods.add(r.name());
+            } else if (r.status() == TestResult.Status.PASSED && !WhyStock.onlyPlans(className)) {
+                now.stock.put(r.name(), WhyStock.of(r));
             }
         }
         System.out.printf(

@@ -126,7 +126,13 @@ final class Fork {
                         : new String[] {firstWithoutResult(selected, results), WHOLE_CLASS};
         results.add(
                 new TestResult(
-                        at[0], at[1], TestResult.Status.FAILED, 0, Map.of(), why + ", see " + log));
+                        at[0],
+                        at[1],
+                        TestResult.Status.FAILED,
+                        0,
+                        Map.of(),
+                        "",
+                        why + ", see " + log));
         return at[0];
     }
 

@@ -44,6 +44,7 @@ final class ForkMain {
     public static void main(String[] args) throws IOException {
         if (NativeCounters.available()) {
             HarnessSwap.install();
+            PlanWatch.install();
         }
         try (BufferedWriter out =
                 Files.newBufferedWriter(
@@ -142,6 +143,7 @@ final class ForkMain {
             running = name(test);
             write(BEGIN + className + "\t" + TestResult.clean(running));
             rowsBefore = NativeCounters.read();
+            PlanWatch.take();
             startNanos = System.nanoTime();
         }
 
@@ -178,7 +180,9 @@ final class ForkMain {
                 long millis,
                 Map<String, Long> rows,
                 String message) {
-            write(new TestResult(className, name, status, millis, rows, message).toLine());
+            write(
+                    new TestResult(className, name, status, millis, rows, PlanWatch.take(), message)
+                            .toLine());
         }
 
         private void write(String line) {

@@ -132,7 +132,7 @@ public final class HarnessSwap {
                         named("processElement2").and(takesArguments(StreamRecord.class))));
     }
 
-    private static void instrument(
+    static void instrument(
             Class<?> harness, Map<Class<?>, ElementMatcher<? super MethodDescription>> advices) {
         DynamicType.Builder<?> changed = new ByteBuddy().redefine(harness);
         for (var advice : advices.entrySet()) {

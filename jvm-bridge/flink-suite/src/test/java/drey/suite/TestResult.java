@@ -12,6 +12,7 @@ import java.util.TreeMap;
  * @param status the outcome
  * @param millis how long it took
  * @param nativeRows rows that went into native operators meanwhile, by operator name; empty if none did
+ * @param plan what the planner hook made of its stateful nodes
  * @param message the failure in one line, or the reason of a skip
  */
 record TestResult(
@@ -20,6 +21,7 @@ record TestResult(
         Status status,
         long millis,
         Map<String, Long> nativeRows,
+        String plan,
         String message) {
 
     enum Status {
@@ -43,13 +45,14 @@ record TestResult(
                 status.name(),
                 Long.toString(millis),
                 rows.toString(),
+                clean(plan),
                 clean(message));
     }
 
     static TestResult fromLine(String line) {
         String[] f = line.split("\t", -1);
         return new TestResult(
-                f[0], f[1], Status.valueOf(f[2]), Long.parseLong(f[3]), rows(f[4]), f[5]);
+                f[0], f[1], Status.valueOf(f[2]), Long.parseLong(f[3]), rows(f[4]), f[5], f[6]);
     }
 
     static Map<String, Long> rows(String text) {

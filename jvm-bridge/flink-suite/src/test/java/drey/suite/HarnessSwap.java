@@ -345,7 +345,7 @@ public final class HarnessSwap {
         if (stock == null && factory instanceof SimpleOperatorFactory<?> simple) {
             stock = simple.getOperator();
         }
-        if (stock == null || selectors == null) {
+        if (stock == null) {
             return null;
         }
         NativeOperatorFactory planned = PLANNED.get(stock);
@@ -363,7 +363,7 @@ public final class HarnessSwap {
                             new RowDataSerializer(output)));
             return ours;
         }
-        Key key = key(selectors.get(0));
+        Key key = selectors == null ? null : key(selectors.get(0));
         if (key == null) {
             return null;
         }

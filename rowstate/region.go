@@ -6,6 +6,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"drey/rowstate/invariants"
 )
 
 const (
@@ -35,6 +37,7 @@ type region struct {
 	dirty    int64           // bytes that may not be zero though nobody uses them: what is left of a recycled region's last life
 	pending  *sync.WaitGroup // of populate
 	slow     bool            // grows slower than others of its size
+	raw      bool            // its owner writes before it reads: what a recycled region still has is not cleared
 }
 
 // newRegion reserves most bytes, or as much of it as the budget could ever give or the system allows.
@@ -45,7 +48,7 @@ func newRegion(b *Budget, purpose string, most int64) *region {
 	}
 	most = (most + hugeSize - 1) &^ (hugeSize - 1)
 	if r := idle.take(most); r != nil {
-		r.budget, r.purpose, r.slow = b, purpose, false
+		r.budget, r.purpose, r.slow, r.raw = b, purpose, false, false
 		return r
 	}
 	for ; ; most = max(most/2, hugeSize) {
@@ -67,8 +70,8 @@ func (r *region) bytes(from, to int64) []byte {
 	return unsafe.Slice((*byte)(unsafe.Add(r.base, from)), to-from)
 }
 
-// grow makes at least the first need bytes usable; they read as zero until written. A large region is mapped some way
-// ahead of that, if the budget allows.
+// grow makes at least the first need bytes usable; unless the region is raw they read as zero until written. A large region
+// is mapped some way ahead of that, if the budget allows.
 func (r *region) grow(need int64) (err error) {
 	if need <= r.usable {
 		return nil
@@ -97,7 +100,7 @@ func (r *region) extend(to int64) error {
 	if err := r.budget.take(r.purpose, to-r.taken); err != nil {
 		return err
 	}
-	if clean := min(to, r.dirty); clean > r.taken {
+	if clean := min(to, r.dirty); clean > r.taken && !r.raw {
 		clear(r.bytes(r.taken, clean))
 	}
 	if to > r.ready {
@@ -109,6 +112,9 @@ func (r *region) extend(to int64) error {
 			r.populate(r.ready, to)
 		}
 		r.ready = to
+	}
+	if invariants.Enabled && r.raw {
+		invariants.Mangle(r.bytes(r.taken, to))
 	}
 	r.taken = to
 	return nil

@@ -220,6 +220,31 @@ func TestTableLongAndEmptyKeys(t *testing.T) {
 }
 
 // TestTableIterationIsDeterministic: the order of iteration is that of the operations, whatever the process's seed is.
+// TestSlicesOfABatch looks a batch up slice by slice, with the hashes of the whole.
+func TestSlicesOfABatch(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 6))
+	for _, width := range []int{0, 18} {
+		m := newModel(t, fmt.Sprint("slices ", width), TableOptions{KeyWidth: width})
+		m.add(someKeys(rng, 2000, width, 1500))
+		keys := someKeys(rng, 1000, width, 3000)
+		m.batch(keys)
+		m.table.Find(&m.keys, m.hashes, m.refs)
+		for from, to := 0, 0; from < len(keys); from = to {
+			to = min(len(keys), from+rng.IntN(300))
+			part, refs := m.keys.Slice(from, to), make([]Ref, to-from)
+			if part.Len() != to-from {
+				t.Fatalf("slice %d:%d of width %d has %d rows", from, to, width, part.Len())
+			}
+			m.table.Find(&part, m.hashes[from:to], refs)
+			for i, r := range refs {
+				if r != m.refs[from+i] || !bytes.Equal(part.Row(i), keys[from+i]) {
+					t.Fatalf("width %d row %d: found at %d in a slice, at %d in the batch", width, from+i, r, m.refs[from+i])
+				}
+			}
+		}
+	}
+}
+
 func TestTableIterationIsDeterministic(t *testing.T) {
 	run := func(hash func([]byte) uint64) []string {
 		m := newModel(t, "order", TableOptions{hash: hash})

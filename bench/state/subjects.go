@@ -152,42 +152,53 @@ func newDrey(width int) subject {
 	return d
 }
 
-func (d *drey) view(keys []byte, width int) int {
+// slice is the number of rows that are looked up before their values are worked on, while they are in the cache.
+const slice = 512
+
+// each hashes a batch and hands it on slice by slice; row is the number of a slice's first row.
+func (d *drey) each(keys []byte, width int, work func(keys *rowstate.Rows, hashes []uint64, refs []rowstate.Ref, row int)) {
 	d.keys = rowstate.Rows{Data: keys, Width: width}
 	d.table.Hash(&d.keys, d.hashes)
-	return len(keys) / width
+	for from, n := 0, d.keys.Len(); from < n; from += slice {
+		to := min(n, from+slice)
+		part := d.keys.Slice(from, to)
+		work(&part, d.hashes[from:to], d.refs[from:to], from)
+	}
 }
 
 func value(v []byte) *uint64 { return (*uint64)(unsafe.Pointer(unsafe.SliceData(v))) }
 
 func (d *drey) insert(keys []byte, width int, first uint64) {
-	n := d.view(keys, width)
-	if err := d.table.Reserve(n, int64(len(keys))); err != nil {
+	if err := d.table.Reserve(len(keys)/width, int64(len(keys))); err != nil {
 		panic(err)
 	}
-	d.table.FindOrInsert(&d.keys, d.hashes, d.refs, d.fresh)
-	for i, r := range d.refs[:n] {
-		*value(d.table.Value(r)) = first + uint64(i)
-	}
+	d.each(keys, width, func(part *rowstate.Rows, hashes []uint64, refs []rowstate.Ref, row int) {
+		d.table.FindOrInsert(part, hashes, refs, d.fresh)
+		for i, r := range refs {
+			*value(d.table.Value(r)) = first + uint64(row+i)
+		}
+	})
 }
 
 func (d *drey) find(keys []byte, width int) (sum uint64) {
-	n := d.view(keys, width)
-	d.table.Find(&d.keys, d.hashes, d.refs)
-	for _, r := range d.refs[:n] {
-		if r != 0 {
-			sum += *value(d.table.Value(r))
+	d.each(keys, width, func(part *rowstate.Rows, hashes []uint64, refs []rowstate.Ref, _ int) {
+		d.table.Find(part, hashes, refs)
+		for _, r := range refs {
+			if r != 0 {
+				sum += *value(d.table.Value(r))
+			}
 		}
-	}
+	})
 	return sum
 }
 
 func (d *drey) update(keys []byte, width int) {
-	n := d.view(keys, width)
-	d.table.FindOrInsert(&d.keys, d.hashes, d.refs, d.fresh)
-	for _, r := range d.refs[:n] {
-		*value(d.table.Value(r))++
-	}
+	d.each(keys, width, func(part *rowstate.Rows, hashes []uint64, refs []rowstate.Ref, _ int) {
+		d.table.FindOrInsert(part, hashes, refs, d.fresh)
+		for _, r := range refs {
+			*value(d.table.Value(r))++
+		}
+	})
 }
 
 func (d *drey) bytes() int64 {

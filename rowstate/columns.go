@@ -49,10 +49,13 @@ func (c *Column) valid(i int) bool {
 type KeyField struct {
 	Kind  Kind
 	Order SortOrder
+	// Exact keeps every bit of a floating point number, in the order of IEEE 754's totalOrder: for payloads, which come back as
+	// they were. Without it -0.0 is written as 0.0 and NaNs as one, as keys have to be.
+	Exact bool
 }
 
 // KeyCodec writes batches of sort keys, a column at a time, in the format of SortOrder's Append functions, and reads them
-// back. With ascending fields it also serves as the encoding of payloads in columnar form. It is not for concurrent use.
+// back. With exact fields it also serves as the encoding of payloads in columnar form. It is not for concurrent use.
 type KeyCodec struct {
 	fields  []KeyField
 	fixed   int // bytes of all fields but those of KindBytes
@@ -91,7 +94,7 @@ func (c *KeyCodec) Encode(columns []Column, rows int, out *Rows) error {
 		out.Reset(c.fixed)
 		p := out.room(rows * c.fixed)
 		for i, f := range c.fields {
-			encodeFixed(&columns[i], f.Order, rows, p, uintptr(c.fixed))
+			encodeFixed(&columns[i], f, rows, p, uintptr(c.fixed))
 			p = unsafe.Add(p, 1+keyWidths[f.Kind])
 		}
 		return nil
@@ -102,7 +105,7 @@ func (c *KeyCodec) Encode(columns []Column, rows int, out *Rows) error {
 		if f.Kind == KindBytes {
 			encodeBytes(&columns[i], f.Order, p, c.at)
 		} else {
-			encodeAt(&columns[i], f.Order, p, c.at)
+			encodeAt(&columns[i], f, p, c.at)
 		}
 	}
 	return nil
@@ -158,9 +161,9 @@ func put32(p unsafe.Pointer, v uint32) { *(*uint32)(p) = bits.ReverseBytes32(v) 
 func put64(p unsafe.Pointer, v uint64) { *(*uint64)(p) = bits.ReverseBytes64(v) }
 
 // encodeFixed writes a column to keys that are stride bytes apart.
-func encodeFixed(c *Column, o SortOrder, rows int, p unsafe.Pointer, stride uintptr) {
+func encodeFixed(c *Column, f KeyField, rows int, p unsafe.Pointer, stride uintptr) {
 	if c.Kind == KindInt64 && c.Validity == nil && rows > 0 {
-		flip := uint64(1)<<63 ^ o.invert64()
+		flip := uint64(1)<<63 ^ f.Order.invert64()
 		values := unsafe.Pointer(&c.Values[c.First*8 : (c.First+rows)*8][: rows*8 : rows*8][0])
 		for i := range rows {
 			put8(p, valid)
@@ -170,16 +173,16 @@ func encodeFixed(c *Column, o SortOrder, rows int, p unsafe.Pointer, stride uint
 		return
 	}
 	for i := range rows {
-		encodeOne(c, o, i, p)
+		encodeOne(c, f, i, p)
 		p = unsafe.Add(p, stride)
 	}
 }
 
 // encodeAt writes a column of a fixed-width kind to keys at different places, which it moves on.
-func encodeAt(c *Column, o SortOrder, p unsafe.Pointer, at []uint32) {
+func encodeAt(c *Column, f KeyField, p unsafe.Pointer, at []uint32) {
 	width := uint32(1 + keyWidths[c.Kind])
 	if c.Kind == KindInt64 && c.Validity == nil && len(at) > 0 {
-		flip := uint64(1)<<63 ^ o.invert64()
+		flip := uint64(1)<<63 ^ f.Order.invert64()
 		values := unsafe.Pointer(&c.Values[c.First*8 : (c.First+len(at))*8][0])
 		for i, to := range at {
 			q := unsafe.Add(p, to)
@@ -190,24 +193,24 @@ func encodeAt(c *Column, o SortOrder, p unsafe.Pointer, at []uint32) {
 		return
 	}
 	for i, to := range at {
-		encodeOne(c, o, i, unsafe.Add(p, to))
+		encodeOne(c, f, i, unsafe.Add(p, to))
 		at[i] = to + width
 	}
 }
 
 // encodeOne writes row i of a column of a fixed-width kind.
-func encodeOne(c *Column, o SortOrder, i int, p unsafe.Pointer) {
+func encodeOne(c *Column, f KeyField, i int, p unsafe.Pointer) {
 	width := keyWidths[c.Kind]
 	if !c.valid(i) {
 		key := unsafe.Slice((*byte)(p), 1+width)
 		clear(key)
-		key[0] = o.null()
+		key[0] = f.Order.null()
 		return
 	}
 	put8(p, valid)
 	p = unsafe.Add(p, 1)
 	i += c.First
-	invert := o.invert64()
+	invert := f.Order.invert64()
 	switch c.Kind {
 	case KindBool:
 		put8(p, c.Values[i>>3]>>(i&7)&1^byte(invert))
@@ -220,9 +223,9 @@ func encodeOne(c *Column, o SortOrder, i int, p unsafe.Pointer) {
 	case KindInt64:
 		put64(p, c.number(i, 8)^1<<63^invert)
 	case KindFloat32:
-		put32(p, floatKey32(uint32(c.number(i, 4)))^uint32(invert))
+		put32(p, f.float32(uint32(c.number(i, 4)))^uint32(invert))
 	case KindFloat64:
-		put64(p, floatKey64(c.number(i, 8))^invert)
+		put64(p, f.float64(c.number(i, 8))^invert)
 	case KindTimestamp:
 		put64(p, c.number(i, 8)^1<<63^invert)
 		nanos := *(*uint32)(unsafe.Pointer(&c.Nanos[4*i : 4*i+4][0]))
@@ -233,6 +236,20 @@ func encodeOne(c *Column, o SortOrder, i int, p unsafe.Pointer) {
 		put64(p, high^1<<63^invert)
 		put64(unsafe.Add(p, 8), low^invert)
 	}
+}
+
+func (f *KeyField) float32(bits uint32) uint32 {
+	if f.Exact {
+		return bits ^ signMask32(bits)
+	}
+	return floatKey32(bits)
+}
+
+func (f *KeyField) float64(bits uint64) uint64 {
+	if f.Exact {
+		return bits ^ signMask64(bits)
+	}
+	return floatKey64(bits)
 }
 
 // number is value i of width bytes.

@@ -112,7 +112,7 @@ func TestCodecEqualsAppend(t *testing.T) {
 		rows := rng.IntN(70)
 		for range 1 + rng.IntN(4) {
 			kind := allKinds[(round+len(fields)*3)%len(allKinds)]
-			fields = append(fields, KeyField{kind, orders[rng.IntN(len(orders))]})
+			fields = append(fields, KeyField{Kind: kind, Order: orders[rng.IntN(len(orders))]})
 			columns = append(columns, randomColumn(rng, kind, rows, rng.IntN(4)))
 		}
 		codec, err := NewKeyCodec(fields)
@@ -161,7 +161,7 @@ func TestCodecEqualsAppend(t *testing.T) {
 // TestDecodeKnownValues pins decoding by values, not only by encoding again.
 func TestDecodeKnownValues(t *testing.T) {
 	for _, o := range orders {
-		codec, _ := NewKeyCodec([]KeyField{{KindInt64, o}, {KindFloat64, o}, {KindBytes, o}, {KindBool, o}})
+		codec, _ := NewKeyCodec([]KeyField{{KindInt64, o, false}, {KindFloat64, o, false}, {KindBytes, o, false}, {KindBool, o, true}})
 		var keys Rows
 		keys.Reset(0)
 		keys.Append(o.AppendBool(o.AppendBytes(o.AppendFloat64(o.AppendInt64(nil, -5), -2.5), []byte("bid")), true))
@@ -185,6 +185,33 @@ func TestDecodeKnownValues(t *testing.T) {
 		for f := range columns {
 			if !columns[f].valid(0) || columns[f].valid(1) {
 				t.Errorf("%+v field %d: nulls", o, f)
+			}
+		}
+	}
+}
+
+// TestExactFields: payloads come back bit by bit, negative zeros and the bits of NaNs too, in every order.
+func TestExactFields(t *testing.T) {
+	doubles := []uint64{1 << 63, 0, math.Float64bits(math.NaN()), 0xFFF0_0000_0000_0001, 0x7FFF_FFFF_FFFF_FFFF, math.Float64bits(-1.5)}
+	floats := []uint32{1 << 31, 0, 0x7FC0_0000, 0xFF80_0001, 0x7FFF_FFFF, math.Float32bits(-1.5)}
+	columns := []Column{{Kind: KindFloat64}, {Kind: KindFloat32}}
+	for i := range doubles {
+		columns[0].Values = binary.LittleEndian.AppendUint64(columns[0].Values, doubles[i])
+		columns[1].Values = binary.LittleEndian.AppendUint32(columns[1].Values, floats[i])
+	}
+	for _, o := range orders {
+		codec, err := NewKeyCodec([]KeyField{{KindFloat64, o, true}, {KindFloat32, o, true}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rows Rows
+		decoded := make([]Column, 2)
+		if err := errors.Join(codec.Encode(columns, len(doubles), &rows), codec.Decode(&rows, decoded)); err != nil {
+			t.Fatal(err)
+		}
+		for i := range columns {
+			if !bytes.Equal(columns[i].Values, decoded[i].Values) {
+				t.Errorf("%+v column %d: %x came back as %x", o, i, columns[i].Values, decoded[i].Values)
 			}
 		}
 	}
@@ -221,6 +248,10 @@ func TestCodecDoesNotAllocate(t *testing.T) {
 		if n := testing.AllocsPerRun(10, func() { _ = codec.Encode(columns, 1000, &keys) }); n != 0 {
 			t.Errorf("%v: %v allocations", kinds, n)
 		}
+		decoded := make([]Column, len(fields))
+		if n := testing.AllocsPerRun(10, func() { _ = codec.Decode(&keys, decoded) }); n != 0 {
+			t.Errorf("%v decoded: %v allocations", kinds, n)
+		}
 	}
 }
 
@@ -228,7 +259,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte{2, 'a', 0, 0, 0, 0, 0, 0, 0, 1}, uint8(0), uint8(9))
 	f.Fuzz(func(t *testing.T, key []byte, order, kind uint8) {
 		o, k := orders[order%4], allKinds[int(kind)%len(allKinds)]
-		codec, _ := NewKeyCodec([]KeyField{{k, o}, {KindBytes, o}})
+		codec, _ := NewKeyCodec([]KeyField{{Kind: k, Order: o}, {Kind: KindBytes, Order: o}})
 		var keys Rows
 		keys.Reset(0)
 		keys.Append(key)

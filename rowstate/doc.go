@@ -97,6 +97,9 @@
 // The first four blocks have 8 bytes, later ones 32. What ends a block is its number of bytes, or FF if another follows: a
 // string that is the start of another comes first.
 //
+// An exact field of a KeyCodec, as payloads have, keeps the bits of a floating point number instead: -0.0 is then
+// 01 7F FF FF FF FF FF FF FF, and a NaN has its own sign and digits.
+//
 // Nested values have no sort keys. Flink's generated comparator does order rows and arrays (field by field or element by
 // element, nulls first, the shorter array first, all of it turned round by DESC), so they could have: a mark before each
 // element and one at the end. But a key may then take several times the bytes of its row (an array of TINYINT three for one),

@@ -114,8 +114,11 @@ func floatKey32(bits uint32) uint32 {
 	case bits == 1<<31: // -0.0
 		bits = 0
 	}
-	return bits ^ (uint32(int32(bits)>>31) | 1<<31)
+	return bits ^ signMask32(bits)
 }
+
+// signMask32 is what makes the order of floating point numbers that of unsigned ones.
+func signMask32(bits uint32) uint32 { return uint32(int32(bits)>>31) | 1<<31 }
 
 func floatKey64(bits uint64) uint64 {
 	switch {
@@ -124,8 +127,10 @@ func floatKey64(bits uint64) uint64 {
 	case bits == 1<<63:
 		bits = 0
 	}
-	return bits ^ (uint64(int64(bits)>>63) | 1<<63)
+	return bits ^ signMask64(bits)
 }
+
+func signMask64(bits uint64) uint64 { return uint64(int64(bits)>>63) | 1<<63 }
 
 // AppendTimestamp appends TIMESTAMP of more than 3 digits: milliseconds, then nanoseconds of the millisecond; width 12.
 func (o SortOrder) AppendTimestamp(dst []byte, millis int64, nanos int32) []byte {

@@ -2,7 +2,7 @@
 MINUTES ?= 5
 SEED ?= $(shell od -An -N4 -tu4 /dev/urandom)
 FUZZ_OUT = jvm-bridge/fuzz/target/flink-$(FLINK)
-FUZZ_JAVA = "$$JAVA_HOME/bin/java" -Xmx3g -Xmn1g -XX:+UseSerialGC $(if $(filter 1 2 3 4 5,$(MINUTES)),-XX:TieredStopAtLevel=1 )$(foreach p,lang util nio time util.concurrent,--add-opens=java.base/java.$(p)=ALL-UNNAMED) \
+FUZZ_JAVA = "$$JAVA_HOME/bin/java" -Xmx3g -Xmn1g -XX:+UseSerialGC $(if $(filter 1 2 3 4 5,$(MINUTES)),-XX:TieredStopAtLevel=1 )-XX:ReservedCodeCacheSize=256m $(foreach p,lang util nio time util.concurrent,--add-opens=java.base/java.$(p)=ALL-UNNAMED) \
   -cp $(FUZZ_OUT)/classes:$$(cat $(FUZZ_OUT)/class-path)
 
 .PHONY: fuzz-sql replay fuzz-sql-build fuzz-sql-quick

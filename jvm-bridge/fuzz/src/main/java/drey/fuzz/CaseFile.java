@@ -1,6 +1,7 @@
 package drey.fuzz;
 
 import drey.fuzz.FuzzCase.Failure;
+import drey.fuzz.FuzzCase.Rescale;
 import drey.fuzz.FuzzTable.Change;
 import drey.fuzz.FuzzTable.Column;
 import drey.fuzz.Relation.Oracle;
@@ -32,6 +33,10 @@ final class CaseFile {
         c.settings().forEach((k, v) -> line(s, "setting", k + "=" + v));
         if (c.failure() != null) {
             line(s, "failure", c.failure().table() + " " + c.failure().row());
+        }
+        if (c.rescale() != null) {
+            Rescale r = c.rescale();
+            line(s, "rescale", r.phase() + " " + r.parallelism() + " " + r.taken());
         }
         for (FuzzTable t : c.tables()) {
             s.append("# ").append(t.ddl("run")).append('\n');
@@ -105,6 +110,7 @@ final class CaseFile {
         long clockStep = 0;
         Map<String, String> settings = new LinkedHashMap<>();
         Failure failure = null;
+        Rescale rescale = null;
         List<Map<String, Integer>> phases = new ArrayList<>();
         List<FuzzTable> tables = new ArrayList<>();
         List<Unit> units = new ArrayList<>();
@@ -123,6 +129,12 @@ final class CaseFile {
                 case "clock-step" -> clockStep = Long.parseLong(rest);
                 case "setting" -> put(settings, rest);
                 case "failure" -> failure = new Failure(words[0], Integer.parseInt(words[1]));
+                case "rescale" ->
+                        rescale =
+                                new Rescale(
+                                        Integer.parseInt(words[0]),
+                                        Integer.parseInt(words[1]),
+                                        FuzzCase.Taken.valueOf(words[2]));
                 case "table" ->
                         tables.add(
                                 new FuzzTable(
@@ -181,7 +193,7 @@ final class CaseFile {
             }
         }
         return new FuzzCase(
-                origin, parallelism, clockStep, settings, failure, phases, tables, units);
+                origin, parallelism, clockStep, settings, failure, rescale, phases, tables, units);
     }
 
     private static <T> T last(List<T> list) {

@@ -1,6 +1,7 @@
 package drey.fuzz;
 
 import drey.fuzz.FuzzCase.Failure;
+import drey.fuzz.FuzzCase.Rescale;
 import drey.fuzz.QueryGenerator.Traits;
 
 import java.util.ArrayList;
@@ -42,8 +43,12 @@ final class CaseGenerator {
         if (rocksdb) {
             settings.put("state.backend.type", "rocksdb");
         }
-        List<Map<String, Integer>> phases = phases(choices, tables, alternating, fails);
+        boolean rescales = choices.chance(15);
+        List<Map<String, Integer>> phases = phases(choices, tables, alternating, fails || rescales);
         Failure failure = fails ? failure(choices, phases) : null;
+        Rescale rescale =
+                rescales && phases.size() > 1 ? rescale(choices, phases, parallelism) : null;
+        int subtasks = rescale == null ? parallelism : Math.max(parallelism, rescale.parallelism());
 
         List<Unit> units = new ArrayList<>();
         for (int i = 0; i < UNITS; i++) {
@@ -51,7 +56,7 @@ final class CaseGenerator {
             Map<String, String> planner = unitSettings(choices, clockStep > 0);
             Traits traits =
                     new Traits(
-                            parallelism,
+                            subtasks,
                             planner.containsKey("table.exec.mini-batch.enabled"),
                             alternating,
                             rocksdb,
@@ -60,7 +65,7 @@ final class CaseGenerator {
             origins.put("u" + i, new Origin(unit.made(), traits));
         }
         return new FuzzCase(
-                origin, parallelism, clockStep, settings, failure, phases, tables, units);
+                origin, parallelism, clockStep, settings, failure, rescale, phases, tables, units);
     }
 
     private static Map<String, String> unitSettings(Choices choices, boolean clock) {
@@ -94,7 +99,7 @@ final class CaseGenerator {
 
     /** Checkpoints between the phases; of alternating tables one emits at a time, so that joins see one order of rows. */
     private static List<Map<String, Integer>> phases(
-            Choices choices, List<FuzzTable> tables, boolean alternating, boolean fails) {
+            Choices choices, List<FuzzTable> tables, boolean alternating, boolean several) {
         List<Map<String, Integer>> phases = new ArrayList<>();
         int[] left = tables.stream().mapToInt(t -> t.changes().size()).toArray();
         if (alternating) {
@@ -114,7 +119,7 @@ final class CaseGenerator {
             }
             return phases;
         }
-        int parts = fails ? 2 : choices.chance(70) ? 1 : 3;
+        int parts = several ? 2 : choices.chance(70) ? 1 : 3;
         for (int i = 0; i < parts; i++) {
             Map<String, Integer> phase = new LinkedHashMap<>();
             for (int t = 0; t < left.length; t++) {
@@ -140,6 +145,17 @@ final class CaseGenerator {
             }
         }
         return null;
+    }
+
+    /** After some phase but the last. */
+    private static Rescale rescale(
+            Choices choices, List<Map<String, Integer>> phases, int parallelism) {
+        int phase = choices.below(phases.size() - 1);
+        int other = choices.from(2, 1, 3, 4);
+        return new Rescale(
+                phase,
+                other == parallelism ? parallelism + 1 : other,
+                choices.from(FuzzCase.Taken.values()));
     }
 
     /** The finalizer of SplitMix64, of a seed and a number. */

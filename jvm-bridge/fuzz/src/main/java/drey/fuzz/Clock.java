@@ -32,6 +32,8 @@ final class Clock {
             Field theUnsafe = unsafeClass.getDeclaredField("theUnsafe");
             theUnsafe.setAccessible(true);
             sun.misc.Unsafe unsafe = (sun.misc.Unsafe) theUnsafe.get(null);
+            // Whose own constant would otherwise take the place of ours when it is first used.
+            Class.forName(TtlTimeProvider.class.getName());
             Field field = TtlTimeProvider.class.getField("DEFAULT");
             TtlTimeProvider ours =
                     () -> {
@@ -39,6 +41,9 @@ final class Clock {
                         return now < 0 ? System.currentTimeMillis() : now;
                     };
             unsafe.putObject(unsafe.staticFieldBase(field), unsafe.staticFieldOffset(field), ours);
+            if (field.get(null) != ours) {
+                throw new IllegalStateException("state still expires by the system's clock");
+            }
         } catch (ReflectiveOperationException e) {
             throw new IllegalStateException(e);
         }

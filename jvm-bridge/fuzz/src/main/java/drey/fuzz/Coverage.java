@@ -17,10 +17,16 @@ final class Coverage {
     int partlyNative;
     int stateless;
     int batchCompared;
+    int jobs;
+    int restarted;
+    int rescaled;
     long rows;
 
     void add(FuzzCase fuzzCase, Outcome stock, Outcome drey) {
         rows += fuzzCase.rows();
+        jobs++;
+        restarted += fuzzCase.failure() == null ? 0 : 1;
+        rescaled += fuzzCase.rescale() == null ? 0 : 1;
         for (Unit unit : fuzzCase.units()) {
             List<PlanLog.Node> nodes = drey.plans().getOrDefault(unit.name(), List.of());
             int n = unit.queries().size();
@@ -67,6 +73,9 @@ final class Coverage {
                                 stateless,
                                 batchCompared,
                                 rows));
+        s.append(
+                "jobs: %d, of which %d fail and restart, %d go on with another parallelism%n"
+                        .formatted(jobs, restarted, rescaled));
         s.append("determined:");
         orders.forEach((order, n) -> s.append(' ').append(order).append(' ').append(n));
         s.append("\noperators (native, flink):\n");

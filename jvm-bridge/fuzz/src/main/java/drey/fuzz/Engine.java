@@ -4,14 +4,18 @@ import drey.fuzz.Run.Emitted;
 
 import org.apache.flink.api.common.JobID;
 import org.apache.flink.api.common.RuntimeExecutionMode;
+import org.apache.flink.api.dag.Transformation;
 import org.apache.flink.configuration.Configuration;
+import org.apache.flink.core.execution.SavepointFormatType;
 import org.apache.flink.runtime.jobgraph.JobGraph;
+import org.apache.flink.runtime.jobgraph.SavepointRestoreSettings;
 import org.apache.flink.runtime.jobmaster.JobResult;
 import org.apache.flink.runtime.minicluster.MiniCluster;
 import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.streaming.api.graph.StreamGraph;
 import org.apache.flink.streaming.api.operators.SimpleUdfStreamOperatorFactory;
+import org.apache.flink.streaming.api.transformations.PhysicalTransformation;
 import org.apache.flink.table.api.bridge.java.StreamStatementSet;
 import org.apache.flink.table.api.bridge.java.StreamTableEnvironment;
 import org.apache.flink.table.catalog.Column;
@@ -19,8 +23,13 @@ import org.apache.flink.table.types.logical.LogicalType;
 
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -29,6 +38,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
 
 /** One local cluster, on which cases run. */
 final class Engine implements AutoCloseable {
@@ -107,7 +117,7 @@ final class Engine implements AutoCloseable {
             endless.put(planning.unit, "planning has no end");
             planning = new Planning(fuzzCase, side, run, endless.keySet());
         }
-        String failure = planning.any ? execute(planning.env, run, side) : null;
+        String failure = planning.any ? execute(planning) : null;
         planning.rejected.putAll(endless);
         Map<String, List<Emitted>> emitted = new LinkedHashMap<>();
         for (Unit unit : fuzzCase.units()) {
@@ -260,7 +270,72 @@ final class Engine implements AutoCloseable {
     }
 
     /** Runs the job to its end, phase by phase. Returns the error that ended it, or null. */
-    private String execute(StreamExecutionEnvironment env, Run run, Side side) throws Exception {
+    private String execute(Planning planning) throws Exception {
+        FuzzCase.Rescale rescale = planning.side == Side.BATCH ? null : planning.fuzzCase.rescale();
+        if (rescale == null) {
+            return execute(planning, 0, null, null).failure;
+        }
+        Path left = Files.createTempDirectory("drey-fuzz");
+        try {
+            Execution first = execute(planning, 0, null, left);
+            return first.path == null
+                    ? first.failure
+                    : execute(goingOn(planning), rescale.phase() + 1, first.path, left).failure;
+        } finally {
+            try (Stream<Path> files = Files.walk(left)) {
+                files.sorted(Comparator.reverseOrder()).forEach(f -> f.toFile().delete());
+            }
+        }
+    }
+
+    /** The same job with the parallelism it is to go on with. */
+    private static Planning goingOn(Planning first) throws InterruptedException {
+        Set<String> without = new HashSet<>(first.without);
+        without.addAll(first.rejected.keySet());
+        first.run.plannedAgain();
+        FuzzCase c = first.fuzzCase;
+        Planning planning =
+                new Planning(
+                        c.settings(c.rescale().parallelism(), c.settings(), c.failure()),
+                        first.side,
+                        first.run,
+                        without);
+        if (!planning.succeeds() || !planning.rejected.isEmpty()) {
+            throw new IllegalStateException(
+                    "not planned again: " + planning.unit + ", " + planning.rejected);
+        }
+        return planning;
+    }
+
+    /**
+     * How a job ended.
+     *
+     * @param failure the error that ended it, or null
+     * @param path what another job is to start from; null if it ran to its end
+     */
+    private record Execution(String failure, String path) {}
+
+    /**
+     * @param from what it starts from, or null
+     * @param left where it leaves checkpoints, or null if it is not to be rescaled
+     */
+    private Execution execute(Planning planning, int firstPhase, String from, Path left)
+            throws Exception {
+        Run run = planning.run;
+        Side side = planning.side;
+        StreamExecutionEnvironment env = planning.env;
+        FuzzCase.Rescale rescale =
+                left == null || from != null ? null : planning.fuzzCase.rescale();
+        if (left != null) {
+            Configuration config = new Configuration();
+            config.setString("execution.checkpointing.storage", "filesystem");
+            config.setString("execution.checkpointing.dir", left.toUri().toString());
+            config.setString(
+                    "execution.checkpointing.externalized-checkpoint-retention",
+                    "RETAIN_ON_CANCELLATION");
+            env.configure(config);
+            identify(env);
+        }
         StreamGraph graph = env.getStreamGraph(false);
         int sources = replaySources(graph);
         // The planner makes a source of nothing where a condition is never true. It ends at once;
@@ -273,16 +348,24 @@ final class Engine implements AutoCloseable {
             env.configure(config);
             graph = env.getStreamGraph(false);
         }
+        if (from != null) {
+            graph.setSavepointRestoreSettings(SavepointRestoreSettings.forPath(from, false));
+        }
         JobGraph jobGraph = graph.getJobGraph();
         JobID job = jobGraph.getJobID();
-        run.open(0);
+        run.open(firstPhase);
         cluster.submitJob(jobGraph).get();
         CompletableFuture<JobResult> result = cluster.requestJobResult(job);
         long deadline = System.nanoTime() + TIMEOUT_NANOS;
         try {
-            for (int phase = 0; phase < run.phases() - 1 && side != Side.BATCH; phase++) {
-                if (!finish(phase, sources, run, job, result, deadline)) {
+            for (int phase = firstPhase; phase < run.phases() - 1 && side != Side.BATCH; phase++) {
+                String path = finish(phase, sources, run, job, result, deadline);
+                if (path == null) {
                     break;
+                }
+                // A job part of which has finished cannot go on in another shape.
+                if (rescale != null && rescale.phase() == phase && !others) {
+                    return new Execution(null, stop(job, result, path, rescale.taken(), left));
                 }
                 run.open(phase + 1);
             }
@@ -294,13 +377,56 @@ final class Engine implements AutoCloseable {
             }
             JobResult end =
                     result.get(Math.max(1, deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
-            return end.getSerializedThrowable()
-                    .map(t -> describe(t.deserializeError(Engine.class.getClassLoader())))
-                    .orElse(null);
+            return new Execution(
+                    end.getSerializedThrowable()
+                            .map(t -> describe(t.deserializeError(Engine.class.getClassLoader())))
+                            .orElse(null),
+                    null);
         } catch (TimeoutException e) {
             cluster.cancelJob(job);
             result.get();
-            return "no end within " + TimeUnit.NANOSECONDS.toSeconds(TIMEOUT_NANOS) + " s";
+            return new Execution(
+                    "no end within " + TimeUnit.NANOSECONDS.toSeconds(TIMEOUT_NANOS) + " s", null);
+        }
+    }
+
+    /** Cancels a job between two phases. Returns what it leaves. */
+    private String stop(
+            JobID job,
+            CompletableFuture<JobResult> result,
+            String checkpoint,
+            FuzzCase.Taken taken,
+            Path folder)
+            throws Exception {
+        String path = checkpoint;
+        if (taken == FuzzCase.Taken.CHECKPOINT) {
+            cluster.cancelJob(job).get();
+        } else {
+            SavepointFormatType format =
+                    taken == FuzzCase.Taken.CANONICAL
+                            ? SavepointFormatType.CANONICAL
+                            : SavepointFormatType.NATIVE;
+            path = cluster.triggerSavepoint(job, folder.toUri().toString(), true, format).get();
+        }
+        result.get();
+        return path;
+    }
+
+    /** Names operators by their place: those that Flink gives depend on what is chained, which another parallelism changes. */
+    private static void identify(StreamExecutionEnvironment env) {
+        Set<Transformation<?>> seen = new LinkedHashSet<>();
+        env.getTransformations().forEach(t -> collect(t, seen));
+        int n = 0;
+        for (Transformation<?> t : seen) {
+            if (t instanceof PhysicalTransformation && t.getUid() == null) {
+                t.setUid("n" + n++);
+            }
+        }
+    }
+
+    private static void collect(Transformation<?> t, Set<Transformation<?>> seen) {
+        if (seen.add(t)) {
+            t.getInputs().forEach(input -> collect(input, seen));
         }
     }
 
@@ -315,8 +441,8 @@ final class Engine implements AutoCloseable {
                         .count();
     }
 
-    /** Waits until a phase is over everywhere. False if the job ended. */
-    private boolean finish(
+    /** Waits until a phase is over everywhere. Returns the checkpoint taken then; null if the job ended. */
+    private String finish(
             int phase,
             int sources,
             Run run,
@@ -333,14 +459,15 @@ final class Engine implements AutoCloseable {
             }
             try {
                 // When the job ends, nobody completes what was triggered.
-                CompletableFuture.anyOf(cluster.triggerCheckpoint(job), result).get();
-                return !result.isDone();
+                Object first =
+                        CompletableFuture.anyOf(cluster.triggerCheckpoint(job), result).get();
+                return result.isDone() ? null : (String) first;
             } catch (ExecutionException e) {
                 // Some task is still starting.
                 TimeUnit.MILLISECONDS.sleep(3);
             }
         }
-        return false;
+        return null;
     }
 
     /** The innermost cause, in a line. */

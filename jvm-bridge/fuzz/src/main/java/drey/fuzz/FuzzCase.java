@@ -15,6 +15,7 @@ import java.util.function.Predicate;
  * @param clockStep by how many milliseconds the clock of state retention advances from phase to phase; 0: it is no part of
  *     the case
  * @param failure where a source fails, or null
+ * @param rescale where the job is stopped and goes on with another parallelism, or null
  * @param phases how many rows each table emits before the next checkpoint
  */
 record FuzzCase(
@@ -23,6 +24,7 @@ record FuzzCase(
         long clockStep,
         Map<String, String> settings,
         Failure failure,
+        Rescale rescale,
         List<Map<String, Integer>> phases,
         List<FuzzTable> tables,
         List<Unit> units) {
@@ -30,24 +32,44 @@ record FuzzCase(
     /** The source of a table throws, once, before it emits a row. */
     record Failure(String table, int row) {}
 
+    /** By what a job goes on with another parallelism. */
+    enum Taken {
+        CHECKPOINT,
+        CANONICAL,
+        NATIVE
+    }
+
+    /** When the phase is over the job is cancelled, and a new one of that parallelism starts from what it has left. */
+    record Rescale(int phase, int parallelism, Taken taken) {}
+
     FuzzCase units(List<Unit> units) {
         return new FuzzCase(
-                origin, parallelism, clockStep, settings, failure, phases, tables, units);
+                origin, parallelism, clockStep, settings, failure, rescale, phases, tables, units);
     }
 
     FuzzCase settings(int parallelism, Map<String, String> settings, Failure failure) {
         return new FuzzCase(
-                origin, parallelism, clockStep, settings, failure, phases, tables, units);
+                origin, parallelism, clockStep, settings, failure, rescale, phases, tables, units);
+    }
+
+    FuzzCase rescale(Rescale rescale) {
+        return new FuzzCase(
+                origin, parallelism, clockStep, settings, failure, rescale, phases, tables, units);
+    }
+
+    /** The largest number of subtasks that an operator has. */
+    int mostParallel() {
+        return rescale == null ? parallelism : Math.max(parallelism, rescale.parallelism());
     }
 
     FuzzCase phases(List<Map<String, Integer>> phases) {
         return new FuzzCase(
-                origin, parallelism, clockStep, settings, failure, phases, tables, units);
+                origin, parallelism, clockStep, settings, failure, rescale, phases, tables, units);
     }
 
     FuzzCase tables(List<FuzzTable> tables) {
         return new FuzzCase(
-                origin, parallelism, clockStep, settings, failure, phases, tables, units);
+                origin, parallelism, clockStep, settings, failure, rescale, phases, tables, units);
     }
 
     /** Without those changes of a table that the filter doesn't keep; phases and failure keep their place. */
@@ -82,7 +104,7 @@ record FuzzCase(
             }
         }
         return new FuzzCase(
-                origin, parallelism, clockStep, settings, moved, shorter, filtered, units);
+                origin, parallelism, clockStep, settings, moved, rescale, shorter, filtered, units);
     }
 
     /** What a batch query sees, or null where it cannot be said. */
@@ -99,7 +121,8 @@ record FuzzCase(
         }
         return comparable.isEmpty()
                 ? null
-                : new FuzzCase(origin, 1, 0, Map.of(), null, List.of(all), contents, comparable);
+                : new FuzzCase(
+                        origin, 1, 0, Map.of(), null, null, List.of(all), contents, comparable);
     }
 
     int rows() {

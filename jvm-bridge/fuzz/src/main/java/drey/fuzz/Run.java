@@ -4,6 +4,7 @@ import org.apache.flink.table.data.GenericRowData;
 import org.apache.flink.types.RowKind;
 
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -124,6 +125,12 @@ final class Run {
                 && arrivals.values().stream().map(Arrival::attempt).distinct().count() == 1;
     }
 
+    /** The job ends here, and another one goes on. */
+    synchronized void plannedAgain() {
+        sources = 0;
+        arrivals.clear();
+    }
+
     synchronized void open(int phase) {
         open = phase;
         if (fuzzCase.clockStep() > 0) {
@@ -148,10 +155,11 @@ final class Run {
                 .computeIfAbsent(subtask, s -> new ArrayList<>());
     }
 
-    /** What reached the sink of a query, subtask after subtask. */
+    /** What reached the sink of a query, phase after phase, and in each subtask after subtask: another one may have a key later. */
     synchronized List<Emitted> emitted(String query) {
         List<Emitted> all = new ArrayList<>();
         emitted.getOrDefault(query, new TreeMap<>()).values().forEach(all::addAll);
+        all.sort(Comparator.comparingInt(Emitted::phase));
         return all;
     }
 }

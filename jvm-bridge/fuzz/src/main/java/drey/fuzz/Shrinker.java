@@ -2,6 +2,7 @@ package drey.fuzz;
 
 import drey.fuzz.CaseGenerator.Origin;
 import drey.fuzz.Checker.Finding;
+import drey.fuzz.FuzzCase.Rescale;
 import drey.fuzz.FuzzTable.Change;
 
 import org.apache.flink.types.RowKind;
@@ -65,6 +66,9 @@ final class Shrinker {
         attempt(c.settings(1, c.settings(), c.failure()));
         c = best.fuzzCase();
         attempt(c.settings(c.parallelism(), c.settings(), null));
+        if (best.fuzzCase().rescale() != null) {
+            attempt(best.fuzzCase().rescale(null));
+        }
         for (String key : List.copyOf(best.fuzzCase().settings().keySet())) {
             c = best.fuzzCase();
             Map<String, String> fewer = new LinkedHashMap<>(c.settings());
@@ -132,8 +136,21 @@ final class Shrinker {
                         .filter(p -> p.values().stream().anyMatch(n -> n > 0))
                         .toList();
         if (!phases.isEmpty() && phases.size() < best.fuzzCase().phases().size()) {
-            attempt(best.fuzzCase().phases(phases));
+            attempt(best.fuzzCase().phases(phases).rescale(moved(best.fuzzCase())));
         }
+    }
+
+    /** Where a case is rescaled when it has no empty phases any more. */
+    private static Rescale moved(FuzzCase c) {
+        if (c.rescale() == null) {
+            return null;
+        }
+        int before =
+                (int)
+                        c.phases().subList(0, c.rescale().phase() + 1).stream()
+                                .filter(p -> p.values().stream().anyMatch(n -> n > 0))
+                                .count();
+        return new Rescale(Math.max(0, before - 1), c.rescale().parallelism(), c.rescale().taken());
     }
 
     private boolean dropLastChange(String table, int entity) throws Exception {

@@ -15,6 +15,8 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -75,7 +77,7 @@ class FuzzSqlTest {
         Finding found = onlyFinding(losing("u0"), counting());
         assertThat(found.difference().kind()).isEqualTo("sequence");
 
-        Finding small = new Shrinker(new Checker(engine, losing("u0")), 30).shrink(found, null);
+        Finding small = new Shrinker(new Checker(engine, losing("u0")), 600).shrink(found, null);
         assertThat(small.fuzzCase().rows()).isEqualTo(1);
         assertThat(small.fuzzCase().parallelism()).isEqualTo(1);
         assertThat(small.fuzzCase().settings()).isEmpty();
@@ -128,6 +130,46 @@ class FuzzSqlTest {
         assertThat(outcome.emitted().get("u0").stream().map(Emitted::toString))
                 .containsExactlyElementsOf(expected.stream().map(Emitted::toString).toList());
         assertThat(findings(UnaryOperator.identity(), fails)).isEmpty();
+    }
+
+    /** The same for a job that goes on with more subtasks, from whatever it is. */
+    @ParameterizedTest
+    @EnumSource
+    void rescalingChangesNothing(FuzzCase.Taken taken) throws Exception {
+        FuzzCase rescaled =
+                counting()
+                        .phases(List.of(Map.of("t0", 10), Map.of("t0", 10)))
+                        .rescale(new FuzzCase.Rescale(0, 3, taken));
+        for (Engine.Side side : List.of(Engine.Side.STOCK, Engine.Side.DREY)) {
+            List<Emitted> expected = engine.run(counting(), side).emitted().get("u0");
+            Outcome outcome = engine.run(rescaled, side);
+            assertThat(outcome.failure()).isNull();
+            assertThat(outcome.emitted().get("u0").stream().map(Emitted::toString))
+                    .containsExactlyInAnyOrderElementsOf(
+                            expected.stream().map(Emitted::toString).toList());
+        }
+    }
+
+    /** State expires by the clock that a case says, which is not the system's: a count begins anew after 400 ms and not before. */
+    @Test
+    void retentionIsByTheCasesClock() throws Exception {
+        for (Engine.Side side : List.of(Engine.Side.STOCK, Engine.Side.DREY)) {
+            assertThat(countsOfNull("401 ms", side)).containsExactly("+I[null, 1]", "+U[null, 2]");
+            assertThat(countsOfNull("400 ms", side)).containsExactly("+I[null, 1]", "+I[null, 1]");
+        }
+    }
+
+    private static List<String> countsOfNull(String ttl, Engine.Side side) throws Exception {
+        FuzzCase c = counting().phases(List.of(Map.of("t0", 5), Map.of("t0", 5)));
+        Unit unit =
+                c.units().get(0).with(Map.of("drey.batch.rows", "7", "table.exec.state.ttl", ttl));
+        FuzzCase expiring =
+                new FuzzCase(
+                        "", 1, 400, Map.of(), null, null, c.phases(), c.tables(), List.of(unit));
+        return engine.run(expiring, side).emitted().get("u0").stream()
+                .map(Emitted::toString)
+                .filter(s -> s.contains("null") && !s.startsWith("-U"))
+                .toList();
     }
 
     private static List<Finding> findings(UnaryOperator<Outcome> tamper, FuzzCase c)
@@ -188,6 +230,7 @@ class FuzzSqlTest {
                 1,
                 0,
                 Map.of("pipeline.object-reuse", "true"),
+                null,
                 null,
                 List.of(Map.of("t0", 20)),
                 List.of(new FuzzTable("t0", Kind.APPEND, columns, false, -1, false, changes)),

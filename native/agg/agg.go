@@ -194,15 +194,14 @@ func (s *keyed) open(p *plan, ttl int64, updateBefore bool) {
 	})
 }
 
-// supportsTTL refuses functions whose state Flink keeps in lists and maps that expire piece by piece, in a way that isn't
-// followed here.
+// supportsTTL refuses functions whose values expire by the milliseconds that Flink's system clock had when they came.
 func (p *plan) supportsTTL(ttl int64) error {
 	if ttl <= 0 {
 		return nil
 	}
 	for _, k := range p.calls {
 		switch k.op {
-		case opFirstRetract, opLastRetract, opListAggRetract:
+		case opFirstRetract, opLastRetract:
 			return op.Unsupportedf("aggCalls[%d]: a sequence of values that expire", k.index)
 		}
 	}
@@ -265,7 +264,7 @@ func (o *Operator) Push(input int, in *changelog.Batch, out *changelog.Builder) 
 	if err := o.table.Reserve(n, int64(len(o.keys.Data))); err != nil {
 		return err
 	}
-	if err := o.groups.reserve(n, int64(len(in.Data))); err != nil {
+	if err := o.groups.reserve(o.groups.measure(in)); err != nil {
 		return err
 	}
 	o.find(&o.keys)

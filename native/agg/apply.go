@@ -16,10 +16,12 @@ type groups struct {
 	chains  *rowstate.Chains
 	clock   clock
 
-	err   error  // what a call throws
-	piece []byte // of a list, on its way into the chain
-	key   []byte // of the value at work
-	kept  []byte // of the one that is kept
+	err         error         // what a call throws
+	sums        []int64       // of text columns
+	piece       []byte        // of a list, on its way into the chain
+	key         []byte        // of the value at work
+	elementKeys rowstate.Rows // of an accumulator from another phase
+	kept        []byte        // of the one that is kept
 }
 
 // What memory is used for, in the words of a budget's error.
@@ -37,7 +39,7 @@ func newGroups(p *plan, ttl int64, budget *rowstate.Budget) *groups {
 		g.arena = rowstate.NewArena(budget, purposeValues)
 		g.chains = rowstate.NewChains(g.arena)
 	}
-	if p.chains > 0 {
+	if p.chains > 0 && ttl == 0 { // texts with a stamp can't be looked up
 		g.chains.Index(budget, purposeValues, nil)
 	}
 	if p.sets > 0 {
@@ -48,34 +50,6 @@ func newGroups(p *plan, ttl int64, budget *rowstate.Budget) *groups {
 		v.open(budget, ttl)
 	}
 	return g
-}
-
-// nodeReserve is what one more element may need of the order, apart from splits all the way up, of which there is one at
-// most among many.
-const nodeReserve = 1200
-
-// reserve makes room for rows, so that applying them can't fail.
-func (g *groups) reserve(rows int, rowBytes int64) error {
-	p := g.plan
-	if p.hasArena {
-		need := int64(p.strings) * (rowBytes + int64(rows)*16)
-		need += int64(p.sets) * (rowBytes + int64(rows)*(elementHead+32))
-		need += int64(p.chains) * 2 * rowstate.ChainBytes(rows, rowBytes)
-		if err := g.arena.Reserve(need); err != nil {
-			return err
-		}
-	}
-	if p.sets > 0 {
-		if err := g.nodes.Reserve(int64(p.sets) * (int64(rows)*nodeReserve + rowstate.InsertBytes)); err != nil {
-			return err
-		}
-	}
-	for _, v := range p.views {
-		if err := v.table.Reserve(rows, rowBytes+16*int64(rows)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (g *groups) close() {
@@ -168,7 +142,7 @@ func (g *groups) add(k *call, value, row []byte) {
 		g.addToList(k, value, row)
 	case opListAggRetract:
 		g.setDelimiter(k, value, row)
-		g.chains.Append(k.chainIn(value), k.arg.bytes(row))
+		g.appendText(k.chainIn(value), k.arg.bytes(row), g.clock.now)
 	}
 }
 
@@ -219,12 +193,7 @@ func (g *groups) remove(k *call, value, row []byte) {
 		g.removeFromSequence(k, value, row)
 	case opListAggRetract:
 		g.setDelimiter(k, value, row)
-		chain, text := k.chainIn(value), k.arg.bytes(row)
-		if r := g.chains.Find(chain, text); r != 0 {
-			g.chains.Remove(chain, r)
-		} else {
-			g.chains.Append(k.extraIn(value), text)
-		}
+		g.retractText(k, value, k.arg.bytes(row))
 	}
 	// MIN and MAX that need no retraction (monotonic inputs) ignore it.
 }

@@ -45,6 +45,7 @@ type call struct {
 	optional bool // arg may be null
 	zero     bool // a sum begins with 0, not null
 	partial  bool // accumulators are emitted, not the result
+	crosses  bool // accumulators go to or come from another phase
 
 	arg       cell // column of the argument
 	delimiter cell // LISTAGG's second one, if it has two
@@ -61,7 +62,9 @@ type call struct {
 	scale int   // of a decimal argument
 	upTo  int   // scale of the decimal average
 
-	index int // of the call in the specification
+	index       int // of the call in the specification
+	textAt      int // among the plan's arguments, or -1
+	delimiterAt int
 }
 
 // request is what a call is made of.
@@ -73,7 +76,8 @@ type request struct {
 	needs      bool // there are retractions
 	partial    bool // what is emitted are the accumulators, not the results
 	maps       bool // and, behind them, the distinct values
-	crosses    bool // distinct values come from or go to another phase
+	crosses    bool // accumulators come from or go to another phase
+	nests      bool // those that are rows, too
 	columns    logical.Row
 	stampedTTL bool
 	epochs     bool

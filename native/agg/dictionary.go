@@ -63,11 +63,11 @@ func newDictionary(p *plan, keyWidth int, budget *rowstate.Budget) *dictionary {
 	return d
 }
 
-func (d *dictionary) reserve(rows int, keyBytes, rowBytes int64) error {
-	if err := d.table.Reserve(rows, keyBytes); err != nil {
+func (d *dictionary) reserve(keyBytes int64, a amount) error {
+	if err := d.table.Reserve(a.rows, keyBytes); err != nil {
 		return err
 	}
-	return d.groups.reserve(rows, rowBytes)
+	return d.groups.reserve(a)
 }
 
 // find finds the values of keys, and makes those new that the bundle has not had yet.

@@ -14,7 +14,7 @@ import (
 // view is the distinct values that all DISTINCT calls of the same arguments share (DistinctAggCodeGen), of all groups. Its
 // table's keys are a group's ref and a value; the value of an entry is
 //
-//	0  without retractions a bit per call that has seen the value; with them a count per call
+//	0  without retractions a bit per call that has seen the value, in words of 64; with them a count per call
 //	-  next and previous entry of the group
 //	-  when it was written, with TTL
 //
@@ -24,6 +24,7 @@ type view struct {
 	index     int // of the view
 	calls     []*call
 	args      []int
+	textAt    int  // among the plan's arguments, or -1
 	arg       cell // the first argument, for whose nulls no call does anything
 	optional  bool
 	projector *binrow.Projector // of several arguments
@@ -41,6 +42,7 @@ type view struct {
 	rows    []int32        // rows of the batch that keys are of
 	entries []rowstate.Ref // by row of the batch; 0 for rows that no call looks at
 	several rowstate.Rows
+	content []byte
 	empty   []rowstate.Ref
 
 	rowSize int    // of an input row without what is behind its slots
@@ -49,7 +51,8 @@ type view struct {
 	out     cell   // column of the row that the values go out in, between phases
 }
 
-const maxViewCalls = 64
+// wordCalls is how many calls share a word of bits.
+const wordCalls = 64
 
 // findViews groups the DISTINCT calls.
 func (p *plan) findViews(r request, columns []logical.Type) error {
@@ -80,6 +83,7 @@ func (p *plan) findViews(r request, columns []logical.Type) error {
 			if v.arg, err = columnOf(layout, t, c.ArgList[0]); err != nil {
 				return op.Unsupportedf("aggCalls[%d]: distinct values of %w", i, err)
 			}
+			v.textAt = p.textColumn(&v.arg)
 			if len(c.ArgList) > 1 {
 				if v.projector, err = binrow.NewProjector(columns, c.ArgList); err != nil {
 					return op.Unsupportedf("aggCalls[%d]: %w", i, err)
@@ -90,17 +94,17 @@ func (p *plan) findViews(r request, columns []logical.Type) error {
 		v := p.views[at]
 		v.calls = append(v.calls, k)
 		v.filtered = v.filtered && k.filtered
-		if len(v.calls) > maxViewCalls {
-			return op.Unsupportedf("aggCalls[%d]: more than %d calls on the same distinct values", i, maxViewCalls)
-		}
 	}
 	return nil
 }
 
 func (v *view) open(budget *rowstate.Budget, ttl int64) {
 	size := 8
-	if v.retracts {
+	switch {
+	case v.retracts:
 		size = 8 * len(v.calls)
+	case len(v.calls) > wordCalls:
+		size = 8 * (len(v.calls)/wordCalls + 1) // as Flink has it, one too many for 128
 	}
 	v.linksAt = int32(size)
 	size += 8
@@ -108,18 +112,11 @@ func (v *view) open(budget *rowstate.Budget, ttl int64) {
 		v.stampAt = int32(size)
 		size += 8
 	}
-	switch {
-	case v.projector != nil:
-		if v.width = v.projector.Width(); v.width > 0 {
-			v.width += 4
-		}
-	case v.arg.kind == kindBytes:
-	case v.arg.kind == kindWide:
-		v.width = 4 + 16
-	case v.arg.kind == kindTime:
-		v.width = 4 + 12
-	default:
-		v.width = 4 + 8
+	if v.width = v.arg.keyBytes(); v.projector != nil {
+		v.width = v.projector.Width()
+	}
+	if v.width > 0 {
+		v.width += 4
 	}
 	v.table = rowstate.NewTable(budget, rowstate.TableOptions{KeyWidth: v.width, ValueSize: size, Purpose: purposeDistinct})
 }
@@ -146,34 +143,23 @@ func (v *view) appendKey(group rowstate.Ref, row []byte) {
 	case v.projector != nil:
 		v.several.Reset(v.projector.Width())
 		v.projector.Append(row, &v.several)
-		v.begin(group, len(v.several.Row(0)), v.several.Row(0))
+		v.begin(group, v.several.Row(0))
 	case v.arg.kind == kindBytes:
-		text := v.arg.bytes(row)
-		v.begin(group, len(text), text)
-	case v.arg.kind == kindWide:
-		d := v.arg.decimal(row)
-		b := v.begin(group, 16, nil)
-		binary.LittleEndian.PutUint64(b, d.lo)
-		binary.LittleEndian.PutUint64(b[8:], uint64(d.hi))
-	case v.arg.kind == kindTime:
-		millis, nanos := v.arg.time(row)
-		b := v.begin(group, 12, nil)
-		binary.LittleEndian.PutUint64(b, uint64(millis))
-		binary.LittleEndian.PutUint32(b[8:], uint32(nanos))
-	case v.arg.kind == kindFloat32:
-		binary.LittleEndian.PutUint64(v.begin(group, 8, nil), uint64(key32(v.arg.float32(row))))
-	case v.arg.kind == kindFloat64:
-		binary.LittleEndian.PutUint64(v.begin(group, 8, nil), key64(v.arg.float64(row)))
+		v.begin(group, v.arg.bytes(row))
+	case v.arg.kind == kindInt:
+		key := v.keys.Extend(4 + 8)
+		binary.LittleEndian.PutUint32(key, uint32(group))
+		binary.BigEndian.PutUint64(key[4:], uint64(v.arg.int(row))^1<<63)
 	default:
-		binary.LittleEndian.PutUint64(v.begin(group, 8, nil), uint64(v.arg.int(row)))
+		v.content = v.arg.appendKey(v.content[:0], row)
+		v.begin(group, v.content)
 	}
 }
 
-func (v *view) begin(group rowstate.Ref, n int, content []byte) []byte {
-	key := v.keys.Extend(4 + n)
+func (v *view) begin(group rowstate.Ref, content []byte) {
+	key := v.keys.Extend(4 + len(content))
 	binary.LittleEndian.PutUint32(key, uint32(group))
 	copy(key[4:], content)
-	return key[4:]
 }
 
 // prepare finds or makes the entries of the values in a batch's rows from on, as many as there are refs of groups. Rows whose
@@ -280,17 +266,20 @@ func (v *view) accumulate(g *groups, i int, value, row []byte) {
 		return
 	}
 	if !v.retracts {
-		seen := getUint64(e, 0)
-		before := seen
-		for j, k := range v.calls {
-			if bit := uint64(1) << j; seen&bit == 0 && (!k.filtered || k.filter.isTrue(row)) {
-				seen |= bit
-				g.add(k, value, row)
+		for from := 0; from < len(v.calls); from += wordCalls {
+			at := int32(from / 8)
+			seen := getUint64(e, at)
+			before := seen
+			for j, k := range v.calls[from:min(from+wordCalls, len(v.calls))] {
+				if bit := uint64(1) << j; seen&bit == 0 && (!k.filtered || k.filter.isTrue(row)) {
+					seen |= bit
+					g.add(k, value, row)
+				}
 			}
-		}
-		if seen != before {
-			putUint64(e, 0, seen)
-			v.touch(g, e)
+			if seen != before {
+				putUint64(e, at, seen)
+				v.touch(g, e)
+			}
 		}
 		return
 	}

@@ -1,8 +1,6 @@
 package agg
 
 import (
-	"encoding/binary"
-
 	"drey/native/logical"
 	"drey/native/op"
 	"drey/native/spec"
@@ -29,35 +27,8 @@ func crosses(c spec.AggregateCall, columns []logical.Type) bool {
 
 // argument is a row of the calls' input that has nothing but a value in the column of the view's argument.
 func (v *view) argument(content []byte) []byte {
-	c := &v.arg
-	row := v.scratch[:v.rowSize]
-	switch c.kind {
-	case kindInt:
-		c.setInt(row, int64(getUint64(content, 0)))
-	case kindFloat32:
-		putUint64(row, c.slot, uint64(float32OfKey(uint32(getUint64(content, 0)))))
-	case kindFloat64:
-		putUint64(row, c.slot, float64OfKey(getUint64(content, 0)))
-	case kindWide:
-		row = append(row, make([]byte, 16)...)
-		n := int128{int64(getUint64(content, 8)), getUint64(content, 0)}.put(row[v.rowSize:])
-		putUint64(row, c.slot, uint64(v.rowSize)<<32|uint64(n))
-	case kindTime:
-		row = append(row, content[:8]...)
-		putUint64(row, c.slot, uint64(v.rowSize)<<32|uint64(binary.LittleEndian.Uint32(content[8:])))
-	default:
-		if len(content) <= 7 {
-			var word [8]byte
-			copy(word[:], content)
-			word[7] = 0x80 | byte(len(content))
-			copy(row[c.slot:], word[:])
-			break
-		}
-		row = append(row, content...)
-		putUint64(row, c.slot, uint64(v.rowSize)<<32|uint64(len(content)))
-	}
-	v.scratch = row
-	return row
+	v.scratch = v.arg.appendValue(v.scratch[:v.rowSize], 0, int(v.arg.slot), content)
+	return v.scratch
 }
 
 // find finds or makes the entries of the keys that were collected. groupOf is the value of the group a key belongs to.
@@ -88,18 +59,21 @@ func (v *view) merge(g *groups, ref rowstate.Ref, other, value, content []byte) 
 	}
 	row := v.argument(content)
 	if !v.retracts {
-		seen := getUint64(e, 0)
-		fresh := getUint64(other, 0) &^ seen
-		if fresh == 0 {
-			return
-		}
-		for j, k := range v.calls {
-			if fresh>>j&1 != 0 {
-				g.add(k, value, row)
+		for from := 0; from < len(v.calls); from += wordCalls {
+			at := int32(from / 8)
+			seen := getUint64(e, at)
+			fresh := getUint64(other, at) &^ seen
+			if fresh == 0 {
+				continue
 			}
+			for j, k := range v.calls[from:min(from+wordCalls, len(v.calls))] {
+				if fresh>>j&1 != 0 {
+					g.add(k, value, row)
+				}
+			}
+			putUint64(e, at, seen|fresh)
+			v.touch(g, e)
 		}
-		putUint64(e, 0, seen|fresh)
-		v.touch(g, e)
 		return
 	}
 	for j, k := range v.calls {
@@ -127,7 +101,7 @@ func (v *view) mergeIncoming(g *groups, table *rowstate.Table, refs []rowstate.R
 	end := at
 	for ; end < len(in.rows) && int(in.rows[end]) < to; end++ {
 		content := in.contents.Row(end)
-		v.begin(refs[int(in.rows[end])-from], len(content), content)
+		v.begin(refs[int(in.rows[end])-from], content)
 	}
 	groupOf := func(i int) []byte { return table.Value(refs[int(in.rows[at+i])-from]) }
 	v.find(g.plan, groupOf)
@@ -146,8 +120,7 @@ func (v *view) mergeIncoming(g *groups, table *rowstate.Table, refs []rowstate.R
 // collect adds the keys that a group's values, in another view, have in this one.
 func (v *view) collect(from *view, p *plan, group []byte, ref rowstate.Ref) {
 	for entry := getRef(group, from.headAt(p)); entry != 0; entry = getRef(from.table.Value(entry), from.linksAt) {
-		content := from.table.Key(entry)[4:]
-		v.begin(ref, len(content), content)
+		v.begin(ref, from.table.Key(entry)[4:])
 	}
 }
 

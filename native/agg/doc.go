@@ -26,8 +26,8 @@
 //	                                                          distinct values, by partial key
 //
 // A bundle ends with so many rows, a watermark or Flush; its keys are answered in the order of a java.util.HashMap (see package
-// javamap). Accumulators cross phases as Flink's do, distinct values as the bytes of its MapView. What else is a map or
-// list there can't.
+// javamap). Accumulators cross phases as Flink's do: distinct values, and what retracting MIN, MAX and LISTAGG
+// hold, as the bytes of its MapViews and ListViews.
 //
 // # State
 //

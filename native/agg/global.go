@@ -36,7 +36,7 @@ func newGlobal(s *spec.GlobalGroupAggregate, input logical.Row, groups op.KeyGro
 	}
 	r := request{
 		calls: s.AggCalls, retract: s.AggCallNeedRetractions, countStar: -1, inserted: s.CountStarInserted, needs: s.NeedRetraction,
-		columns: original, stampedTTL: s.StateTTLMillis > 0, crosses: true,
+		columns: original, stampedTTL: s.StateTTLMillis > 0, crosses: true, nests: true,
 	}
 	if s.IndexOfCountStar != nil {
 		r.countStar = *s.IndexOfCountStar

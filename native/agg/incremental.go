@@ -105,7 +105,7 @@ func (o *Incremental) Push(input int, in *changelog.Batch, out *changelog.Builde
 		return err
 	}
 	rows := in.Len() + len(o.dictionary.touched.refs)
-	if err := o.results.reserve(rows, o.bundle.bytes, o.bundle.bytes+o.heldBytes); err != nil {
+	if err := o.results.reserve(o.bundle.bytes, amount{rows: rows, elements: rows, bytes: o.bundle.bytes + o.heldBytes}); err != nil {
 		return err
 	}
 	return o.take(in, func() error { return o.finish(out) })

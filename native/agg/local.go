@@ -52,7 +52,7 @@ func NewLocal(s *spec.LocalGroupAggregate, input logical.Row, _ op.KeyGroups, bu
 func newLocal(s *spec.LocalGroupAggregate, input logical.Row, budget *rowstate.Budget) (*Local, error) {
 	r := request{
 		calls: s.AggCalls, retract: s.AggCallNeedRetractions, countStar: -1, inserted: s.CountStarInserted, needs: s.NeedRetraction,
-		columns: input, partial: true, maps: true, crosses: true,
+		columns: input, partial: true, maps: true, crosses: true, nests: true,
 	}
 	if s.IndexOfCountStar != nil {
 		r.countStar = *s.IndexOfCountStar
@@ -85,7 +85,7 @@ func (o *Local) Push(input int, in *changelog.Batch, out *changelog.Builder) err
 		return op.Corruptf("%s: %w", o.name, err)
 	}
 	n := in.Len()
-	if err := o.dictionary.reserve(n, int64(len(o.keys.Data)), int64(len(in.Data))); err != nil {
+	if err := o.dictionary.reserve(int64(len(o.keys.Data)), o.dictionary.groups.measure(in)); err != nil {
 		return err
 	}
 	insertOnly := isInsertOnly(in)

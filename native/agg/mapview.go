@@ -22,14 +22,46 @@ import (
 // call. Flink's order is that of a HashMap of the keys; here it is that of arrival, and calls for which the order matters
 // are refused. A null key is left out: no call does anything for it.
 
-// mapRow is the length of the row that holds a map, without the map.
-const mapRow = 16
+// rawRow is the length of the row in a RAW value, without what its one column points to.
+const rawRow = 16
 
-// elementSize is the width of the view's values in an array.
-func (v *view) elementSize() int {
-	switch v.arg.kind {
+// beginRaw appends the beginning of a RAW value; what its column holds is appended next.
+func beginRaw(dst []byte) []byte { return append(dst, make([]byte, 4+rawRow)...) }
+
+// endRaw ends the RAW value that begins at start.
+func endRaw(dst []byte, start int) []byte {
+	row := start + 4
+	size := len(dst) - row - rawRow
+	for (len(dst)-row)&7 != 0 {
+		dst = append(dst, 0)
+	}
+	binary.BigEndian.PutUint32(dst[start:], uint32(len(dst)-row))
+	binary.LittleEndian.PutUint64(dst[row+8:], rawRow<<32|uint64(size))
+	return dst
+}
+
+// rawContent is what the column in a RAW value holds.
+func rawContent(b []byte) ([]byte, error) {
+	if len(b) < 4+rawRow || int64(binary.BigEndian.Uint32(b)) > int64(len(b)-4) {
+		return nil, errView
+	}
+	return columnAt(b[4:], 8)
+}
+
+// columnAt is what a row's slot at points to.
+func columnAt(row []byte, slot int) ([]byte, error) {
+	at, n := uint64(binary.LittleEndian.Uint32(row[slot+4:])), uint64(binary.LittleEndian.Uint32(row[slot:]))
+	if at > uint64(len(row)) || n > uint64(len(row))-at {
+		return nil, fmt.Errorf("%w: %d bytes at %d of %d", errView, n, at, len(row))
+	}
+	return row[at : at+n], nil
+}
+
+// elementSize is the width of a type's values in an array.
+func (p physical) elementSize() int {
+	switch p.kind {
 	case kindInt:
-		return 8 - int(v.arg.shift)/8
+		return 8 - int(p.shift)/8
 	case kindFloat32:
 		return 4
 	}
@@ -57,12 +89,11 @@ func (v *view) appendMap(dst, group []byte, p *plan) []byte {
 		n++
 	}
 	start := len(dst)
-	dst = append(dst, make([]byte, 4+mapRow+4)...)
-	row, keys := start+4, len(dst)
-	size := v.elementSize()
+	dst = append(beginRaw(dst), 0, 0, 0, 0)
+	keys, size := len(dst), v.arg.elementSize()
 	dst, at := beginArray(dst, n, size)
 	for ref := getRef(group, v.headAt(p)); ref != 0; ref = getRef(v.table.Value(ref), v.linksAt) {
-		dst = v.appendElement(dst, keys, at, v.table.Key(ref)[4:])
+		dst = v.arg.appendValue(dst, keys, at, v.table.Key(ref)[4:])
 		at += size
 	}
 	binary.LittleEndian.PutUint32(dst[keys-4:], uint32(len(dst)-keys))
@@ -81,64 +112,10 @@ func (v *view) appendMap(dst, group []byte, p *plan) []byte {
 		}
 		at += 8
 	}
-	size = len(dst) - keys + 4
-	for (len(dst)-row)&7 != 0 {
-		dst = append(dst, 0)
-	}
-	binary.BigEndian.PutUint32(dst[start:], uint32(len(dst)-row))
-	binary.LittleEndian.PutUint64(dst[row+8:], mapRow<<32|uint64(size))
-	return dst
+	return endRaw(dst, start)
 }
 
-// appendElement writes a value into its place in an array that begins at start, or behind it.
-func (v *view) appendElement(dst []byte, start, at int, content []byte) []byte {
-	switch v.arg.kind {
-	case kindInt:
-		copy(dst[at:at+v.elementSize()], content)
-	case kindFloat32:
-		binary.LittleEndian.PutUint32(dst[at:], float32OfKey(uint32(getUint64(content, 0))))
-	case kindFloat64:
-		binary.LittleEndian.PutUint64(dst[at:], float64OfKey(getUint64(content, 0)))
-	case kindWide:
-		behind := len(dst)
-		dst = append(dst, make([]byte, 16)...)
-		n := int128{int64(getUint64(content, 8)), getUint64(content, 0)}.put(dst[behind:])
-		binary.LittleEndian.PutUint64(dst[at:], uint64(behind-start)<<32|uint64(n))
-	case kindTime:
-		behind := len(dst)
-		dst = append(dst, content[:8]...)
-		binary.LittleEndian.PutUint64(dst[at:], uint64(behind-start)<<32|uint64(binary.LittleEndian.Uint32(content[8:])))
-	case kindBytes:
-		if len(content) <= 7 {
-			copy(dst[at:], content)
-			dst[at+7] = 0x80 | byte(len(content))
-			break
-		}
-		behind := len(dst)
-		dst = append(dst, content...)
-		binary.LittleEndian.PutUint64(dst[at:], uint64(behind-start)<<32|uint64(len(content)))
-		for (len(dst)-start)&7 != 0 {
-			dst = append(dst, 0)
-		}
-	}
-	return dst
-}
-
-func float32OfKey(k uint32) uint32 {
-	if k>>31 == 0 {
-		return ^k
-	}
-	return k &^ (1 << 31)
-}
-
-func float64OfKey(k uint64) uint64 {
-	if k>>63 == 0 {
-		return ^k
-	}
-	return k &^ (1 << 63)
-}
-
-var errMap = errors.New("a map of distinct values that can't be read")
+var errView = errors.New("a view of a phase's values that can't be read")
 
 // array is a BinaryArrayData that was checked.
 type array struct {
@@ -149,12 +126,12 @@ type array struct {
 
 func parseArray(b []byte, elementSize int) (array, error) {
 	if len(b) < 4 {
-		return array{}, errMap
+		return array{}, errView
 	}
 	n := int64(int32(binary.LittleEndian.Uint32(b)))
 	first := 4 + (n+31)/32*4
 	if n < 0 || first+n*int64(elementSize) > int64(len(b)) {
-		return array{}, fmt.Errorf("%w: %d elements in %d bytes", errMap, n, len(b))
+		return array{}, fmt.Errorf("%w: %d elements in %d bytes", errView, n, len(b))
 	}
 	return array{b, int(n), int(first), elementSize}, nil
 }
@@ -165,7 +142,7 @@ func (a array) element(i int) []byte { return a.bytes[a.first+i*a.size:][:a.size
 // behind is what an element of 8 bytes points to.
 func (a array) behind(offset, n uint64) ([]byte, error) {
 	if offset > uint64(len(a.bytes)) || n > uint64(len(a.bytes))-offset {
-		return nil, fmt.Errorf("%w: %d bytes at %d of %d", errMap, n, offset, len(a.bytes))
+		return nil, fmt.Errorf("%w: %d bytes at %d of %d", errView, n, offset, len(a.bytes))
 	}
 	return a.bytes[offset : offset+n], nil
 }
@@ -199,36 +176,35 @@ func (c *cell) raw(row []byte) []byte {
 	return row[v>>32:][:uint32(v)]
 }
 
-func (in *incoming) readMap(v *view, i int32, b []byte) error {
-	if len(b) < 4+mapRow || int64(binary.BigEndian.Uint32(b)) > int64(len(b)-4) {
-		return errMap
+// parseMap is the keys and values of a MapView.
+func parseMap(b []byte, keySize int) (keys, values array, err error) {
+	m, err := rawContent(b)
+	if err != nil || len(m) < 4 {
+		return keys, values, errors.Join(errView, err)
 	}
-	row := b[4:]
-	at, n := uint64(binary.LittleEndian.Uint32(row[12:])), uint64(binary.LittleEndian.Uint32(row[8:]))
-	if at > uint64(len(row)) || n < 4 || n > uint64(len(row))-at {
-		return errMap
-	}
-	m := row[at : at+n]
 	split := int64(int32(binary.LittleEndian.Uint32(m)))
 	if split < 0 || split > int64(len(m)-4) {
-		return errMap
+		return keys, values, errView
 	}
-	keys, err := parseArray(m[4:4+split], v.elementSize())
+	if keys, err = parseArray(m[4:4+split], keySize); err != nil {
+		return keys, values, err
+	}
+	if values, err = parseArray(m[4+split:], 8); err == nil && keys.n != values.n {
+		err = fmt.Errorf("%w: %d keys, %d values", errView, keys.n, values.n)
+	}
+	return keys, values, err
+}
+
+func (in *incoming) readMap(v *view, i int32, b []byte) error {
+	keys, values, err := parseMap(b, v.arg.elementSize())
 	if err != nil {
 		return err
-	}
-	values, err := parseArray(m[4+split:], 8)
-	if err != nil {
-		return err
-	}
-	if keys.n != values.n {
-		return fmt.Errorf("%w: %d keys, %d values", errMap, keys.n, values.n)
 	}
 	for k := range keys.n {
 		if keys.isNull(k) {
 			continue
 		}
-		if err := in.readElement(v, keys, k); err != nil {
+		if err := v.arg.readKey(&in.contents, keys, k); err != nil {
 			return err
 		}
 		if err := in.readCounts(v, values, k); err != nil {
@@ -254,7 +230,7 @@ func (in *incoming) readCounts(v *view, values array, k int) error {
 		return err
 	}
 	if inner.n != v.words() {
-		return fmt.Errorf("%w: %d counts for %d calls", errMap, inner.n, v.words())
+		return fmt.Errorf("%w: %d counts for %d calls", errView, inner.n, v.words())
 	}
 	for j := range inner.n {
 		in.counts = append(in.counts, binary.LittleEndian.Uint64(inner.element(j)))
@@ -262,55 +238,58 @@ func (in *incoming) readCounts(v *view, values array, k int) error {
 	return nil
 }
 
-// readElement appends a value as it stands in keys of the view.
-func (in *incoming) readElement(v *view, keys array, k int) error {
-	e := keys.element(k)
-	switch v.arg.kind {
+// readKey adds the key of an array's element.
+func (p physical) readKey(to *rowstate.Rows, from array, i int) error {
+	e := from.element(i)
+	switch p.kind {
 	case kindInt:
 		var word [8]byte
 		copy(word[:], e)
-		shift := v.arg.shift
-		binary.LittleEndian.PutUint64(in.contents.Extend(8), uint64(int64(binary.LittleEndian.Uint64(word[:])<<shift)>>shift))
+		v := int64(binary.LittleEndian.Uint64(word[:])<<p.shift) >> p.shift
+		binary.BigEndian.PutUint64(to.Extend(8), uint64(v)^1<<63)
 		return nil
 	case kindFloat32:
-		f := math.Float32frombits(binary.LittleEndian.Uint32(e))
-		binary.LittleEndian.PutUint64(in.contents.Extend(8), uint64(key32(f)))
+		binary.BigEndian.PutUint32(to.Extend(4), key32(math.Float32frombits(binary.LittleEndian.Uint32(e))))
 		return nil
 	case kindFloat64:
-		binary.LittleEndian.PutUint64(in.contents.Extend(8), key64(math.Float64frombits(binary.LittleEndian.Uint64(e))))
+		binary.BigEndian.PutUint64(to.Extend(8), key64(math.Float64frombits(binary.LittleEndian.Uint64(e))))
 		return nil
 	}
 	word := binary.LittleEndian.Uint64(e)
-	switch v.arg.kind {
+	switch p.kind {
 	case kindWide:
-		b, err := keys.behind(word>>32, word&math.MaxUint32)
+		b, err := from.behind(word>>32, word&math.MaxUint32)
 		if err != nil || len(b) > 16 {
-			return errors.Join(errMap, err)
+			return errors.Join(errView, err)
 		}
-		d, dst := int128FromBytes(b), in.contents.Extend(16)
-		binary.LittleEndian.PutUint64(dst, d.lo)
-		binary.LittleEndian.PutUint64(dst[8:], uint64(d.hi))
+		d, dst := int128FromBytes(b), to.Extend(16)
+		binary.BigEndian.PutUint64(dst, uint64(d.hi)^1<<63)
+		binary.BigEndian.PutUint64(dst[8:], d.lo)
 	case kindTime:
-		b, err := keys.behind(word>>32, 8)
+		b, err := from.behind(word>>32, 8)
 		if err != nil {
 			return err
 		}
-		dst := in.contents.Extend(12)
-		copy(dst, b)
-		binary.LittleEndian.PutUint32(dst[8:], uint32(word))
+		appendTimeKey(to.Extend(12)[:0], getInt64(b), int32(word))
 	default:
-		if word>>63 != 0 {
-			if n := word >> 56 & 0x7f; n <= 7 {
-				in.contents.Append(e[:n])
-				return nil
-			}
-			return errMap
-		}
-		b, err := keys.behind(word>>32, word&math.MaxUint32)
+		b, err := from.text(i)
 		if err != nil {
 			return err
 		}
-		in.contents.Append(b)
+		to.Append(b)
 	}
 	return nil
+}
+
+// text is an element that is a string.
+func (a array) text(i int) ([]byte, error) {
+	e := a.element(i)
+	word := binary.LittleEndian.Uint64(e)
+	if word>>63 == 0 {
+		return a.behind(word>>32, word&math.MaxUint32)
+	}
+	if n := word >> 56 & 0x7f; n <= 7 {
+		return e[:n], nil
+	}
+	return nil, errView
 }

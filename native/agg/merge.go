@@ -8,7 +8,7 @@ import (
 
 // source is where a row has the accumulators of a call: the columns of what another phase has emitted.
 type source struct {
-	value cell // the delimiter of LISTAGG
+	value cell // the delimiter of LISTAGG; an accumulator that is a row
 	count cell
 	list  cell // LISTAGG's text
 }
@@ -28,6 +28,9 @@ func newSources(calls []*call, accumulators [][]logical.Type, types []logical.Ty
 			return cell{}, op.Unsupportedf("column %d: an accumulator of %s, not %s", at, types[at], want)
 		}
 		c, err := columnOf(layout, types[at], at)
+		if want.Kind == logical.Structured {
+			err = nil
+		}
 		at++
 		return c, err
 	}
@@ -84,6 +87,8 @@ func (g *groups) mergeCall(k *call, s *source, value, row []byte) {
 		}
 		from := call{op: k.op, arg: s.value, value: k.value}
 		g.add(&from, value, row)
+	case opMinRetract, opMaxRetract, opListAggRetract:
+		g.mergeNested(k, s, value, row)
 	case opSingle:
 		g.mergeSingle(k, s, value, row)
 	case opListAgg:

@@ -26,6 +26,9 @@ type merger struct {
 	bundle     bundle
 	held       int64 // distinct values in the bundle
 	heldBytes  int64
+	nested     amount // what accumulators hold that are rows: of a batch
+	elements   amount // and of the bundle
+	batchBytes int64  // of the batch's keys and rows
 }
 
 // newMerger makes the merger of rows that begin with the grouping columns. r asks for partial accumulators.
@@ -78,6 +81,10 @@ func (m *merger) read(input int, in *changelog.Batch) error {
 			return op.Corruptf("%s: %w", m.name, err)
 		}
 	}
+	var err error
+	if m.nested, err = m.dictionary.groups.readNested(m.fromInput, in); err != nil {
+		return op.Corruptf("%s: %w", m.name, err)
+	}
 	return nil
 }
 
@@ -85,7 +92,8 @@ func (m *merger) read(input int, in *changelog.Batch) error {
 func (m *merger) reserve(in *changelog.Batch, state *keyed) error {
 	n, keyBytes, rowBytes := in.Len(), int64(len(m.keys.Data)), int64(len(in.Data))
 	d := m.dictionary
-	if err := d.reserve(n, keyBytes, rowBytes); err != nil {
+	arrived := amount{rows: n, elements: n + m.nested.elements, bytes: rowBytes + m.nested.bytes}
+	if err := d.reserve(keyBytes, arrived); err != nil {
 		return err
 	}
 	for i, v := range d.groups.plan.views {
@@ -97,6 +105,7 @@ func (m *merger) reserve(in *changelog.Batch, state *keyed) error {
 	}
 	rows := n + len(d.touched.refs)
 	m.bundle.bytes += keyBytes + rowBytes
+	m.batchBytes = keyBytes + rowBytes
 	if err := state.table.Reserve(rows, m.bundle.bytes); err != nil {
 		return err
 	}
@@ -105,7 +114,8 @@ func (m *merger) reserve(in *changelog.Batch, state *keyed) error {
 			return err
 		}
 	}
-	return state.groups.reserve(rows+int(m.held), m.bundle.bytes+m.heldBytes)
+	m.elements = m.elements.plus(m.nested)
+	return state.groups.reserve(amount{rows: rows, elements: rows + m.elements.elements, bytes: m.bundle.bytes + m.elements.bytes})
 }
 
 // take merges the batch that was read, and ends the bundle as often as it is full.
@@ -131,14 +141,28 @@ func (m *merger) take(in *changelog.Batch, finish func() error) error {
 			if err := finish(); err != nil {
 				return err
 			}
+			m.hold(n - from)
 		}
 	}
 	return nil
 }
 
+// hold notes what the last rows of a batch, which are for the next bundle, bring at most.
+func (m *merger) hold(rows int) {
+	if rows == 0 {
+		return
+	}
+	m.bundle.bytes, m.elements = m.batchBytes, m.nested
+	for i := range m.arrived {
+		values := int64(len(m.arrived[i].rows))
+		m.held, m.heldBytes = m.held+values, m.heldBytes+int64(len(m.arrived[i].contents.Data))+4*values
+	}
+}
+
 // clear ends the bundle.
 func (m *merger) clear() {
 	m.bundle.elements, m.bundle.bytes, m.held, m.heldBytes = 0, 0, 0, 0
+	m.elements = amount{}
 	m.dictionary.clear()
 }
 

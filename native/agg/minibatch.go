@@ -56,7 +56,7 @@ func (o *miniBatch) Push(input int, in *changelog.Batch, out *changelog.Builder)
 	if err := o.table.Reserve(n, int64(len(o.keys.Data))); err != nil {
 		return err
 	}
-	if err := o.groups.reserve(n, int64(len(in.Data))); err != nil {
+	if err := o.groups.reserve(o.groups.measure(in)); err != nil {
 		return err
 	}
 	insertOnly := isInsertOnly(in)
@@ -187,12 +187,13 @@ func (o *miniBatch) Close() {
 // heldRows are rows that wait for the end of their bundle. Their bytes count as memory of the operator; the lists of them
 // do not: some 30 bytes per row, of at most miniBatch.size rows.
 type heldRows struct {
-	batch changelog.Batch
-	next  []int32 // row of the same key, -1 for none
-	keys  rowstate.Rows
-	arena *rowstate.Arena
-	ref   rowstate.Ref
-	data  []byte
+	batch  changelog.Batch
+	next   []int32 // row of the same key, -1 for none
+	amount amount  // of all of them, at most
+	keys   rowstate.Rows
+	arena  *rowstate.Arena
+	ref    rowstate.Ref
+	data   []byte
 }
 
 // grow makes room for n bytes more.
@@ -221,13 +222,18 @@ func (o *miniBatch) hold(in *changelog.Batch, out *changelog.Builder) error {
 	if err := h.grow(len(in.Data)); err != nil {
 		return err
 	}
-	rows, keyBytes, bytes := n+len(h.batch.Kinds), int64(len(o.keys.Data)+len(h.keys.Data)), int64(len(in.Data)+len(h.batch.Data))
-	if err := o.table.Reserve(rows, keyBytes); err != nil {
+	arrived := o.groups.measure(in)
+	all := arrived
+	if len(h.batch.Kinds) > 0 {
+		all = h.amount.plus(arrived)
+	}
+	if err := o.table.Reserve(all.rows, int64(len(o.keys.Data)+len(h.keys.Data))); err != nil {
 		return err
 	}
-	if err := o.groups.reserve(rows, bytes); err != nil {
+	if err := o.groups.reserve(all); err != nil {
 		return err
 	}
+	h.amount = all
 	for i := range n {
 		if len(h.batch.Kinds) == 0 {
 			h.keys.Reset(o.projector.Width())
@@ -242,8 +248,10 @@ func (o *miniBatch) hold(in *changelog.Batch, out *changelog.Builder) error {
 			if err := o.finishHeld(out); err != nil {
 				return err
 			}
+			h.amount = arrived // and no more
 		}
 	}
+	h.amount = h.amount.plus(amount{}) // what was measured is not to last
 	return nil
 }
 

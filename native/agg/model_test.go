@@ -36,6 +36,12 @@ type modelEntry struct {
 	written int64
 }
 
+// modelText is an element of a ListView.
+type modelText struct {
+	text    string
+	written int64
+}
+
 // modelCall is what a function remembers.
 type modelCall struct {
 	count  int64
@@ -44,8 +50,7 @@ type modelCall struct {
 	size   int64
 	counts map[string]*modelEntry // of a retracting MIN or MAX
 	values map[string]any
-	list   []string
-	extra  []string
+	list   []modelText
 	any    []any
 	delim  any
 }
@@ -488,14 +493,28 @@ func (m *model) applyList(k *modelCall, c spec.AggregateCall, retracts, accumula
 	case !retracts:
 		k.value = k.value.(string) + delimiter.(string) + text
 	case accumulates:
-		k.list = append(k.list, text)
+		k.list = append(k.list, modelText{text, m.now})
 	default:
-		if at := slices.Index(k.list, text); at >= 0 {
-			k.list = slices.Delete(k.list, at, at+1)
-		} else {
-			k.extra = append(k.extra, text)
+		// StateListView.remove: an expired element can't be seen, and all others are written again.
+		there := m.texts(k)
+		if at := slices.Index(there, text); at >= 0 {
+			k.list = nil
+			for _, t := range slices.Delete(there, at, at+1) {
+				k.list = append(k.list, modelText{t, m.now})
+			}
 		}
 	}
+}
+
+// texts are those of a list that have not expired.
+func (m *model) texts(k *modelCall) []string {
+	var texts []string
+	for _, t := range k.list {
+		if !m.ttlOver(t.written) {
+			texts = append(texts, t.text)
+		}
+	}
+	return texts
 }
 
 // less is SQL's <.
@@ -642,10 +661,11 @@ func (m *model) result(c spec.AggregateCall, k *modelCall, retracts bool) any {
 	if !retracts {
 		return k.value
 	}
-	if len(k.list) == 0 || k.delim == nil {
+	texts := m.texts(k)
+	if len(texts) == 0 || k.delim == nil {
 		return nil
 	}
-	return strings.Join(k.list, k.delim.(string))
+	return strings.Join(texts, k.delim.(string))
 }
 
 func modelAverage(sum any, count int64, t logical.Type) any {

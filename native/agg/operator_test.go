@@ -3,6 +3,7 @@ package agg_test
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -196,5 +197,56 @@ func TestSnapshotNeedsAnEmptyBundle(t *testing.T) {
 	}
 	if _, err := m.op.Snapshot(optest.Groups); !errors.Is(err, op.ErrInvalid) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// Over insertions MIN and MAX keep one value each; an ordered counted set is for retractions alone.
+func TestOnlyRetractionsKeepValues(t *testing.T) {
+	bytesOf := func(retracts bool) int64 {
+		m := small(t, func(s *spec.GroupAggregate) { s.NeedRetraction = retracts }, call(spec.Min, "BIGINT", 1), call(spec.Count, "BIGINT NOT NULL"))
+		defer m.close()
+		for v := range 20_000 {
+			m.push(m.parse([]string{fmt.Sprintf("+I 1 %d", -v)}))
+		}
+		return m.stat("state.bytes")
+	}
+	if one, all := bytesOf(false), bytesOf(true); one > 1<<20 || all < 20_000*16 || one > all/2 {
+		t.Errorf("%d bytes without retractions, %d with them", one, all)
+	}
+}
+
+// Texts of megabytes, in state and out of it again.
+func TestHugeTexts(t *testing.T) {
+	input := inputRow(t)
+	const text = 13
+	for _, bundled := range []bool{false, true} {
+		s := &spec.GroupAggregate{
+			Name: "groupAggregate", Version: 1, Grouping: []int{0}, NeedRetraction: true, GenerateUpdateBefore: true,
+			AggCalls: []spec.AggregateCall{
+				call(spec.Min, "STRING", text), call(spec.Max, "STRING", text), call(spec.FirstValue, "STRING", text), call(spec.LastValue, "STRING", text),
+				countDistinct(text, -1), call(spec.ListAgg, "STRING", text), call(spec.Count, "BIGINT NOT NULL"),
+			},
+			AggCallNeedRetractions: []bool{true, true, true, true, true, true, true},
+		}
+		at := 6
+		s.IndexOfCountStar = &at
+		if bundled {
+			s.MiniBatch = &spec.Bundle{Size: 1}
+		}
+		m := newMachine(t, s, input, keyRow(input, s.Grouping), resultRow(t, s.AggCalls, false))
+		model := newModel(s, input)
+		events := changelogOf(rand.New(rand.NewPCG(1, 2)), input, true, 8)
+		for i, e := range events {
+			if e.kind[0] == '+' {
+				e.row[0], e.row[text] = int64(1), strings.Repeat(string(rune('a'+i)), 1<<20+i)+"\U0001F600"
+			}
+		}
+		for i, e := range events {
+			compareLines(t, fmt.Sprintf("message %d", i), m.push(m.batch([]event{e})), model.push(e.kind, e.row))
+			if i%4 == 3 {
+				m.restart()
+			}
+		}
+		m.close()
 	}
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // hasText tells that rows that go out are not simply the beginning of a value.
-func (p *plan) hasText() bool { return len(p.texts)+len(p.lists)+p.maps > 0 }
+func (p *plan) hasText() bool { return len(p.texts)+len(p.lists)+len(p.nested)+p.maps > 0 }
 
 // appendRow appends the row of a value.
 func (g *groups) appendRow(dst, value []byte) []byte {
@@ -51,6 +51,11 @@ func (g *groups) appendFields(dst, value []byte) []byte {
 		}
 		dst[start+int(l.out.nullAt)] &^= l.out.nullMask
 		dst = g.finishText(dst, start, at, &l.out)
+	}
+	for i := range p.nested {
+		c, at := &p.nested[i], len(dst)
+		dst = g.appendNested(c.call, dst, value)
+		putUint64(dst[start:], c.out.slot, uint64(at-start)<<32|uint64(len(dst)-at))
 	}
 	return dst
 }

@@ -12,6 +12,9 @@ import (
 	"drey/native/spec"
 )
 
+// nestedText is a structured type as Flink writes it, but for its parts, which nobody looks at.
+const nestedText = "STRUCTURED<'org.apache.flink.table.runtime.functions.aggregate.AnAccumulator', `f` BIGINT>"
+
 // accumulatorTypes are the types that a local aggregate emits for a call (inferStreamLocalAggRowType).
 func accumulatorTypes(t testing.TB, c spec.AggregateCall, retracts bool, input logical.Row) []string {
 	t.Helper()
@@ -20,6 +23,12 @@ func accumulatorTypes(t testing.TB, c spec.AggregateCall, retracts bool, input l
 		t.Fatal(err)
 	}
 	result.NotNull = false
+	switch c.Function {
+	case spec.Min, spec.Max, spec.ListAgg:
+		if retracts {
+			return []string{nestedText}
+		}
+	}
 	switch c.Function {
 	case spec.Count:
 		return []string{"BIGINT"}
@@ -134,7 +143,7 @@ func TestTwoPhasesEqualOne(t *testing.T) {
 			numbers := c.Function == spec.Sum || c.Function == spec.Sum0 || c.Function == spec.Avg
 			reorders := len(c.ArgList) == 0 || !numbers || input.Fields[c.ArgList[0]].Type.Kind < logical.Float && input.Fields[c.ArgList[0]].Type.Kind != logical.Decimal
 			merges := c.Function != spec.FirstValue && c.Function != spec.LastValue && c.Function != spec.ListAgg && !(c.Distinct && c.Function == spec.SingleValue) &&
-				!((c.Function == spec.Min || c.Function == spec.Max) && (s.NeedRetraction || input.Fields[c.ArgList[0]].Type.Kind == logical.Float || input.Fields[c.ArgList[0]].Type.Kind == logical.Double))
+				!((c.Function == spec.Min || c.Function == spec.Max) && !s.AggCallNeedRetractions[i] && (s.NeedRetraction || input.Fields[c.ArgList[0]].Type.Kind == logical.Float || input.Fields[c.ArgList[0]].Type.Kind == logical.Double))
 			if reorders && merges {
 				calls, retracts = append(calls, c), append(retracts, s.AggCallNeedRetractions[i])
 			}

@@ -19,18 +19,20 @@ import (
 //
 // Strings of a row that do not fit their slot are in the arena: the slot then is their length, above their ref.
 type plan struct {
-	calls   []*call
-	plain   []*call // those without DISTINCT
-	derived []*call // those whose result is to be derived
-	views   []*view
-	maps    int // views whose values are columns of the row, its last ones
-	rowSize int
-	size    int    // of a value
-	empty   []byte // a value without rows
-	texts   []cell // columns of the row that are strings
-	lists   []listColumn
-	floats  []cell // columns of the row that are compared as numbers
-	types   []logical.Type
+	calls     []*call
+	plain     []*call // those without DISTINCT
+	derived   []*call // those whose result is to be derived
+	views     []*view
+	maps      int // views whose values are columns of the row, its last ones
+	rowSize   int
+	size      int    // of a value
+	empty     []byte // a value without rows
+	texts     []cell // columns of the row that are strings
+	arguments []cell // columns of the input that are strings, and looked at
+	lists     []listColumn
+	nested    []nestedColumn
+	floats    []cell // columns of the row that are compared as numbers
+	types     []logical.Type
 
 	accumulators [][]logical.Type // of each call
 
@@ -86,10 +88,21 @@ func newPlan(r request) (*plan, error) {
 			return nil, op.Unsupportedf("aggCalls[%d]: %w", i, err)
 		}
 		k.partial = r.partial
-		if r.partial && !k.merges() {
+		k.textAt, k.delimiterAt = -1, -1
+		if len(c.ArgList) > 0 {
+			k.textAt = p.textColumn(&k.arg)
+		}
+		if k.delimited {
+			k.delimiterAt = p.textColumn(&k.delimiter)
+		}
+		k.crosses = r.crosses
+		if k.isNested() && r.crosses && !r.nests || r.partial && !k.merges() {
 			return nil, op.Unsupportedf("aggCalls[%d]: the accumulator of %s crosses phases", i, c.Function)
 		}
 		p.calls = append(p.calls, k)
+		if k.isNested() {
+			fields = []logical.Type{nestedType}
+		}
 		p.accumulators = append(p.accumulators, fields)
 		switch {
 		case r.partial:
@@ -113,10 +126,10 @@ func newPlan(r request) (*plan, error) {
 	return p, nil
 }
 
-// merges tells whether the function's accumulator is made of plain fields, which can be merged.
+// merges tells whether the function's accumulators can be merged: Flink plans no second phase for others.
 func (k *call) merges() bool {
 	switch k.op {
-	case opMinRetract, opMaxRetract, opFirst, opLast, opFirstRetract, opLastRetract, opListAggRetract:
+	case opFirst, opLast, opFirstRetract, opLastRetract:
 		return false
 	}
 	return true
@@ -124,6 +137,9 @@ func (k *call) merges() bool {
 
 // sameStorage tells whether two types are stored alike. Nullability and lengths don't matter.
 func sameStorage(a, b logical.Type) bool {
+	if a.Kind == logical.Structured {
+		return b.Kind == logical.Structured
+	}
 	p, err := physicalOf(a)
 	if err != nil {
 		return false
@@ -160,7 +176,7 @@ func newPlacer(types []logical.Type) (*placer, error) {
 	l := &placer{row: layout, types: types, at: int32(layout.FixedSize())}
 	for _, t := range types {
 		phys, err := physicalOf(t)
-		if err != nil && t.Kind != logical.Raw {
+		if err != nil && t.Kind != logical.Raw && t.Kind != logical.Structured {
 			return nil, err
 		}
 		l.rooms = append(l.rooms, l.at)
@@ -181,6 +197,15 @@ func (l *placer) column() cell {
 func (l *placer) field(p physical) cell {
 	c := cell{slot: l.bytes(8), nullAt: l.bitAt + l.bits>>3, nullMask: 1 << (l.bits & 7), physical: p}
 	l.bits++
+	return c
+}
+
+// roomyField is a field of any type.
+func (l *placer) roomyField(p physical) cell {
+	c := l.field(p)
+	if n := p.room(); n > 0 {
+		c.room = l.bytes(int32(n))
+	}
 	return c
 }
 
@@ -325,9 +350,16 @@ func (p *plan) placeResult(l *placer, k *call, emitted bool) {
 		p.lists = append(p.lists, listColumn{k.out, k})
 		k.chain = l.bytes(int32(rowstate.ChainSize))
 		if k.op == opListAggRetract {
-			k.value = l.field(physical{kind: kindBytes})
-			k.extra = l.bytes(int32(rowstate.ChainSize))
+			p.placeTexts(l, k)
 		}
+	}
+}
+
+// placeTexts places what retracting LISTAGG has besides its list.
+func (p *plan) placeTexts(l *placer, k *call) {
+	k.value = l.field(physical{kind: kindBytes})
+	if k.crosses { // nobody asks for it otherwise
+		k.extra = l.bytes(int32(rowstate.ChainSize))
 	}
 }
 
@@ -355,6 +387,16 @@ func (p *plan) placePartial(l *placer, k *call) {
 		k.out = l.column()
 		p.lists = append(p.lists, listColumn{k.out, k})
 		k.chain = l.bytes(int32(rowstate.ChainSize))
+	case opMinRetract, opMaxRetract:
+		k.out = l.column()
+		p.nested = append(p.nested, nestedColumn{k.out, k})
+		k.value, k.count = l.roomyField(k.arg.physical), l.field(intOf(8))
+		k.set = l.bytes(int32(rowstate.SetSize))
+	case opListAggRetract:
+		k.out = l.column()
+		p.nested = append(p.nested, nestedColumn{k.out, k})
+		k.chain = l.bytes(int32(rowstate.ChainSize))
+		p.placeTexts(l, k)
 	}
 }
 
@@ -371,7 +413,9 @@ func (p *plan) emptyValue() []byte {
 		case opMin, opMax, opMinRetract, opMaxRetract, opFirst, opLast, opFirstRetract, opLastRetract, opSingle:
 			null(&k.value)
 		case opListAgg, opListAggRetract:
-			null(&k.out)
+			if !k.partial || !k.isNested() {
+				null(&k.out)
+			}
 			if k.value.kind == kindBytes && k.value.slot > 0 { // the delimiter
 				v[k.value.slot], v[k.value.slot+7] = ',', 0x81
 			}

@@ -40,7 +40,7 @@ func (r *reader) item() error {
 	switch item {
 	case 'G', 'g':
 		return r.group(item == 'g')
-	case 'S', 'L', 'D':
+	case 'S', 'L', 'T', 'D':
 	default:
 		return fmt.Errorf("item %q", item)
 	}
@@ -57,8 +57,8 @@ func (r *reader) item() error {
 		return r.distinct(p.views[n])
 	case item == 'S' && n < uint64(len(p.calls)):
 		return r.element(p.calls[n])
-	case item == 'L' && n < uint64(len(p.calls)):
-		return r.piece(p.calls[n])
+	case (item == 'L' || item == 'T') && n < uint64(len(p.calls)):
+		return r.piece(p.calls[n], item == 'T')
 	}
 	return errMisplaced
 }
@@ -189,7 +189,7 @@ func (r *reader) element(k *call) error {
 	if err != nil {
 		return err
 	}
-	if n := k.keyBytes(); n > 0 && len(key) != n {
+	if n := k.arg.keyBytes(); n > 0 && len(key) != n {
 		return fmt.Errorf("a value of %d bytes, needs %d", len(key), n)
 	}
 	g := r.groups
@@ -210,10 +210,22 @@ func (r *reader) element(k *call) error {
 	return nil
 }
 
-func (r *reader) piece(k *call) error {
+// piece reads a value of a sequence or list; stamped tells that the snapshot is of an operator with TTL.
+func (r *reader) piece(k *call, stamped bool) error {
 	which, err := r.Byte()
 	if err != nil {
 		return err
+	}
+	stamp := int64(unknownStamp)
+	if c := &r.groups.clock; c.known {
+		stamp = c.now
+	}
+	if stamped {
+		v, err := r.Uint64("stamp")
+		if err != nil {
+			return err
+		}
+		stamp = int64(v)
 	}
 	text, err := r.Bytes("value")
 	if err != nil {
@@ -222,23 +234,31 @@ func (r *reader) piece(k *call) error {
 	chain := (*rowstate.RowChain)(nil)
 	switch k.op {
 	case opFirstRetract, opLastRetract:
-		if n := k.keyBytes(); n > 0 && len(text) != n {
+		if n := k.arg.keyBytes(); n > 0 && len(text) != n {
 			return fmt.Errorf("a value of %d bytes, needs %d", len(text), n)
 		}
 		chain = k.chainIn(r.value)
 	case opListAgg, opListAggRetract:
 		chain = k.chainIn(r.value)
-		if which == 1 && k.op == opListAggRetract {
+		switch {
+		case which == 0 || k.op != opListAggRetract:
+		case k.extra == 0:
+			return nil // in one phase nobody asks for it
+		default:
 			chain = k.extraIn(r.value)
 		}
 	}
-	if chain == nil || which > 1 || which == 1 && k.op != opListAggRetract {
+	if chain == nil || which > 1 || (which == 1 || stamped) && k.op != opListAggRetract {
 		return errMisplaced
 	}
-	if err := r.groups.arena.Reserve(rowstate.ChainBytes(1, int64(len(text)))); err != nil {
+	if err := r.groups.arena.Reserve(rowstate.ChainBytes(1, int64(len(text)+textStamp))); err != nil {
 		return err
 	}
-	r.groups.chains.Append(chain, text)
+	if k.op == opListAggRetract {
+		r.groups.appendText(chain, text, stamp)
+	} else {
+		r.groups.chains.Append(chain, text)
+	}
 	return nil
 }
 
@@ -261,25 +281,10 @@ func (r *reader) distinct(v *view) error {
 	return v.restore(r.groups.plan, r.ref, r.value, content, counts, stamp)
 }
 
-// keyBytes is the length of the call's argument as a key, or 0 if it varies.
-func (k *call) keyBytes() int {
-	switch k.arg.kind {
-	case kindBytes:
-		return 0
-	case kindFloat32:
-		return 4
-	case kindWide:
-		return 16
-	case kindTime:
-		return 12
-	}
-	return 8
-}
-
 // restore puts an entry back.
 func (v *view) restore(p *plan, group rowstate.Ref, value, content, counts []byte, stamp int64) error {
 	v.keys.Reset(v.width)
-	v.begin(group, len(content), content)
+	v.begin(group, content)
 	if err := v.table.Reserve(1, int64(len(content)+4)); err != nil {
 		return err
 	}
@@ -313,6 +318,16 @@ func (s *keyed) stampRestored() {
 			if k.op == opMinRetract || k.op == opMaxRetract {
 				for _, e := range g.ordered.From(k.setIn(value), 0) {
 					stamp(g.element(e)[16:])
+				}
+			}
+			if k.op == opListAggRetract {
+				for r := range g.chains.All(k.chainIn(value)) {
+					stamp(g.chains.Row(r))
+				}
+				if k.extra > 0 {
+					for r := range g.chains.All(k.extraIn(value)) {
+						stamp(g.chains.Row(r))
+					}
 				}
 			}
 		}

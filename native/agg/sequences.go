@@ -110,22 +110,26 @@ func (g *groups) setDelimiter(k *call, value, row []byte) {
 
 // appendList appends the text of a list, or says that it is null.
 func (g *groups) appendList(k *call, dst, value []byte) ([]byte, bool) {
-	chain := k.chainIn(value)
-	if chain.Len() == 0 {
-		return dst, false
+	chain, there := k.chainIn(value), false
+	if k.op == opListAgg {
+		for r := range g.chains.All(chain) {
+			dst, there = append(dst, g.chains.Row(r)...), true
+		}
+		return dst, there
 	}
-	retracting := k.op == opListAggRetract
-	if retracting && k.value.isNull(value) {
-		return dst, false // CONCAT_WS with a null between
-	}
-	first := true
+	null := k.value.isNull(value) // CONCAT_WS with a null between
 	for r := range g.chains.All(chain) {
-		if retracting && !first {
+		switch {
+		case g.textExpired(r):
+			continue
+		case null:
+			return dst, false
+		case there:
 			dst = append(dst, g.text(&k.value, value)...)
 		}
-		dst, first = append(dst, g.chains.Row(r)...), false
+		dst, there = append(dst, g.textIn(r)...), true
 	}
-	return dst, true
+	return dst, there
 }
 
 // free gives back all that a group has in the arenas; its distinct values are the views' to free.
@@ -138,7 +142,9 @@ func (g *groups) free(value []byte) {
 		case opMinRetract, opMaxRetract:
 			g.freeSet(k, value)
 		case opListAggRetract:
-			g.chains.Clear(k.extraIn(value))
+			if k.extra > 0 {
+				g.chains.Clear(k.extraIn(value))
+			}
 			fallthrough
 		case opFirstRetract, opLastRetract, opListAgg:
 			g.chains.Clear(k.chainIn(value))

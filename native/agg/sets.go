@@ -3,7 +3,6 @@ package agg
 import (
 	"bytes"
 	"encoding/binary"
-	"math"
 
 	"drey/rowstate"
 )
@@ -166,49 +165,6 @@ func (g *groups) forget(k *call, value []byte) {
 	}
 }
 
-// appendKey appends a row's value as bytes in the order of compareTo: NaN is the greatest, -0.0 less than 0.0.
-func (c *cell) appendKey(dst, row []byte) []byte {
-	switch c.kind {
-	case kindInt:
-		return binary.BigEndian.AppendUint64(dst, uint64(c.int(row))^1<<63)
-	case kindFloat32:
-		return binary.BigEndian.AppendUint32(dst, key32(c.float32(row)))
-	case kindFloat64:
-		return binary.BigEndian.AppendUint64(dst, key64(c.float64(row)))
-	case kindWide:
-		v := c.decimal(row)
-		dst = binary.BigEndian.AppendUint64(dst, uint64(v.hi)^1<<63)
-		return binary.BigEndian.AppendUint64(dst, v.lo)
-	case kindTime:
-		millis, nanos := c.time(row)
-		dst = binary.BigEndian.AppendUint64(dst, uint64(millis)^1<<63)
-		return binary.BigEndian.AppendUint32(dst, uint32(nanos))
-	}
-	return append(dst, c.bytes(row)...)
-}
-
-func key32(v float32) uint32 {
-	b := math.Float32bits(v)
-	switch {
-	case v != v:
-		b = 0x7fc00000
-	case b>>31 != 0:
-		return ^b
-	}
-	return b | 1<<31
-}
-
-func key64(v float64) uint64 {
-	b := math.Float64bits(v)
-	switch {
-	case v != v:
-		b = 0x7ff8000000000000
-	case b>>63 != 0:
-		return ^b
-	}
-	return b | 1<<63
-}
-
 // keptKey is the key of the value that is kept.
 func (g *groups) keptKey(k *call, value []byte) []byte {
 	if k.value.kind == kindBytes {
@@ -227,27 +183,13 @@ func (g *groups) keepKey(k *call, value, key []byte) {
 	}
 	c.clearNull(value)
 	switch c.kind {
-	case kindInt:
-		c.setInt(value, int64(binary.BigEndian.Uint64(key)^1<<63))
-	case kindFloat32:
-		b := binary.BigEndian.Uint32(key)
-		if b>>31 == 0 {
-			b = ^b
-		} else {
-			b &^= 1 << 31
-		}
-		putUint64(value, c.slot, uint64(b))
-	case kindFloat64:
-		b := binary.BigEndian.Uint64(key)
-		if b>>63 == 0 {
-			b = ^b
-		} else {
-			b &^= 1 << 63
-		}
-		putUint64(value, c.slot, b)
 	case kindWide:
-		c.setDecimal(value, int128{int64(binary.BigEndian.Uint64(key) ^ 1<<63), binary.BigEndian.Uint64(key[8:])})
+		c.setDecimal(value, decimalOfKey(key))
 	case kindTime:
-		c.setTime(value, int64(binary.BigEndian.Uint64(key)^1<<63), int32(binary.BigEndian.Uint32(key[8:])))
+		millis, nanos := timeOfKey(key)
+		c.setTime(value, millis, nanos)
+	default:
+		c.zero(value)
+		c.putKey(value[c.slot:], key)
 	}
 }

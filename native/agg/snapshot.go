@@ -17,6 +17,7 @@ import (
 //	'g'  the group goes on that began in a frame before: length and bytes of its key
 //	'S'  a value of a retracting MIN or MAX: number of the call, count, stamp, length and bytes of its key
 //	'L'  a value of a sequence or list, in order: number of the call, 0 or 1 for a second list, length and bytes
+//	'T'  a text of a list with TTL, in order: number of the call, 0 or 1 for a second list, 8 bytes of its stamp, length and bytes
 //	'D'  a distinct value: number of the view, length and bytes of the value, its bits or counts, stamp
 //
 // A stamp is a byte that says whether it is there, and 8 bytes. What a value is depends on its kind: 8 bytes, 16 of a decimal,
@@ -97,8 +98,10 @@ func (w *writer) group(value []byte) {
 		case opMinRetract, opMaxRetract:
 			w.set(k, value)
 		case opListAggRetract:
-			w.chain(k, 1, k.extraIn(value))
-			fallthrough
+			if k.extra > 0 {
+				w.texts(k, 1, k.extraIn(value))
+			}
+			w.texts(k, 0, k.chainIn(value))
 		case opFirstRetract, opLastRetract, opListAgg:
 			w.chain(k, 0, k.chainIn(value))
 		}
@@ -171,6 +174,24 @@ func (w *writer) set(k *call, value []byte) {
 		w.Uint64(getUint64(g.element(e), 0))
 		w.stamp(g.element(e), stampAt)
 		w.Bytes(g.elementKey(e))
+	}
+}
+
+func (w *writer) texts(k *call, which byte, chain *rowstate.RowChain) {
+	if !w.groups.stampsTexts() {
+		w.chain(k, which, chain)
+		return
+	}
+	for r := range w.groups.chains.All(chain) {
+		if w.groups.textExpired(r) {
+			continue
+		}
+		w.room()
+		w.Byte('T')
+		w.Uvarint(uint64(k.index))
+		w.Byte(which)
+		w.Uint64(getUint64(w.groups.chains.Row(r), 0))
+		w.Bytes(w.groups.textIn(r))
 	}
 }
 

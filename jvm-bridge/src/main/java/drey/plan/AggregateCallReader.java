@@ -8,7 +8,6 @@ import org.apache.flink.table.types.logical.LogicalType;
 import org.apache.flink.table.types.logical.RowType;
 
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -33,8 +32,6 @@ final class AggregateCallReader {
                     "$SINGLE_VALUE$1", Function.SINGLE_VALUE,
                     "$SUM$1", Function.SUM,
                     "$$SUM0$1", Function.SUM0);
-
-    private static final int MOST_DISTINCT_CALLS = 64;
 
     private final List<NodeJson> calls;
     private final List<Boolean> needRetractions;
@@ -77,28 +74,7 @@ final class AggregateCallReader {
 
     /** Why one of the calls can't run natively, if so. */
     Optional<String> unsupported() {
-        return calls.stream()
-                .map(this::unsupported)
-                .flatMap(Optional::stream)
-                .findFirst()
-                .or(this::unsupportedDistinct);
-    }
-
-    /** Which calls have seen a value is a bit for each of them. */
-    private Optional<String> unsupportedDistinct() {
-        Map<List<Integer>, Integer> callsByArguments = new HashMap<>();
-        for (NodeJson call : calls) {
-            if (call.bool("distinct")) {
-                int n = callsByArguments.merge(call.integers("argList"), 1, Integer::sum);
-                if (n > MOST_DISTINCT_CALLS) {
-                    return Optional.of(
-                            "more than "
-                                    + MOST_DISTINCT_CALLS
-                                    + " calls on the same distinct values");
-                }
-            }
-        }
-        return Optional.empty();
+        return calls.stream().map(this::unsupported).flatMap(Optional::stream).findFirst();
     }
 
     private Optional<String> unsupported(NodeJson call) {
@@ -170,18 +146,17 @@ final class AggregateCallReader {
     }
 
     /**
-     * Why accumulators can't cross from the local to the global phase, if so. Distinct values cross as Flink's map of them,
-     * whose order is not kept where it doesn't matter to the result; other maps and lists don't, nor does the time on the
-     * clock that FIRST_VALUE and LAST_VALUE have.
+     * Why accumulators can't cross from one phase to another, if so. Distinct values cross as Flink's map of them, whose order is
+     * not kept where it doesn't matter to the result. (FIRST_VALUE and LAST_VALUE Flink never plans in two phases.)
+     *
+     * @param withViews accumulators may hold maps and lists
      */
-    Optional<String> unsupportedAccumulator() {
+    Optional<String> unsupportedAccumulator(boolean withViews) {
         for (int i = 0; i < calls.size(); i++) {
             NodeJson call = calls.get(i);
             String what = null;
-            if (hasDataView(i)) {
+            if (hasDataView(i) && !withViews) {
                 what = " with retraction holds its values";
-            } else if (holdsTime(function(call))) {
-                what = " holds the time";
             } else if (call.bool("distinct") && !ignoresOrder(call)) {
                 what = " depends on the order of distinct values";
             }
@@ -210,7 +185,10 @@ final class AggregateCallReader {
                 };
     }
 
-    /** Why accumulators can't expire, if so: Flink lets each value of a list expire for itself. */
+    /**
+     * Why accumulators can't expire, if so: values that came in the same millisecond of the system's clock expire together for
+     * Flink, whatever the clock of the state says.
+     */
     Optional<String> unsupportedRetention(long stateTtlMillis) {
         if (stateTtlMillis == 0) {
             return Optional.empty();
@@ -219,7 +197,7 @@ final class AggregateCallReader {
             boolean sequence =
                     needRetractions.get(i)
                             && switch (function(calls.get(i))) {
-                                case FIRST_VALUE, LAST_VALUE, LISTAGG -> true;
+                                case FIRST_VALUE, LAST_VALUE -> true;
                                 default -> false;
                             };
             if (sequence) {
@@ -250,10 +228,6 @@ final class AggregateCallReader {
                     case FIRST_VALUE, LAST_VALUE, LISTAGG, MAX, MIN -> true;
                     case AVG, COUNT, SINGLE_VALUE, SUM, SUM0 -> false;
                 };
-    }
-
-    private static boolean holdsTime(Function function) {
-        return function == Function.FIRST_VALUE || function == Function.LAST_VALUE;
     }
 
     /** The calls; to be asked for only if none is unsupported. */

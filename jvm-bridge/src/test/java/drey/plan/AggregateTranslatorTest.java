@@ -347,12 +347,28 @@ class AggregateTranslatorTest {
                 .containsExactly("flink: no native aggregate function ARRAY_AGG");
         assertThat(verdicts(NO_SETTINGS, "SELECT k, LAST_VALUE(ARRAY[v]) FROM t GROUP BY k"))
                 .containsExactly("flink: LAST_VALUE of ARRAY<BIGINT> NOT NULL");
-        assertThat(verdicts(TWO_PHASES, "SELECT k, MIN(v) FROM c GROUP BY k"))
-                .hasSize(2)
-                .allMatch(
-                        ("flink: the accumulator of MIN with retraction holds its values, which goes"
-                                        + " natively in one phase only")
-                                ::equals);
+    }
+
+    @Test
+    void retractingAccumulatorsCross() {
+        assertThat(
+                        verdicts(
+                                TWO_PHASES,
+                                "SELECT k, MIN(v), MAX(d), LISTAGG(s), LISTAGG(s, '|') FROM c GROUP BY k"))
+                .containsExactly("native", "native");
+    }
+
+    @Test
+    void firstAndLastValueHaveOnePhase() {
+        for (String table : List.of("t", "c")) {
+            assertThat(
+                            verdicts(
+                                    TWO_PHASES,
+                                    "SELECT k, FIRST_VALUE(v), LAST_VALUE(v) FROM "
+                                            + table
+                                            + " GROUP BY k"))
+                    .containsExactly("native");
+        }
     }
 
     @Test
@@ -364,6 +380,8 @@ class AggregateTranslatorTest {
                         "flink: state expires after 7000 ms, value by value for LAST_VALUE with"
                                 + " retraction");
         assertThat(verdicts(ttl, "SELECT k, LAST_VALUE(v), LISTAGG(s) FROM t GROUP BY k"))
+                .containsExactly("native");
+        assertThat(verdicts(ttl, "SELECT k, LISTAGG(s) FROM c GROUP BY k"))
                 .containsExactly("native");
         assertThat(verdicts(ttl, "SELECT k, MAX(v) FROM c GROUP BY k")).containsExactly("native");
     }
@@ -433,7 +451,7 @@ class AggregateTranslatorTest {
                         + " FOR ts AS ts) WITH ('connector' = 'datagen')");
         // Retracts, and has no aggregate in it.
         env.executeSql(
-                "CREATE VIEW c AS SELECT k, v FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY v ORDER BY ts"
+                "CREATE VIEW c AS SELECT k, v, s, d FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY v ORDER BY ts"
                         + " DESC) AS rn FROM t) WHERE rn = 1");
         return env;
     }

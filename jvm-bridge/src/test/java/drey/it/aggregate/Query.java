@@ -6,6 +6,8 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /**
  * A query over {@code A}, which only grows, {@code R}, which retracts, or {@code S}, with stray retractions. In bundles Flink
@@ -32,6 +34,8 @@ record Query(
     /** What the options that a query may set are otherwise. */
     static final Map<String, String> DEFAULTS =
             Map.of(
+                    "drey.operator.localGroupAggregate.enabled", "true",
+                    "drey.operator.globalGroupAggregate.enabled", "true",
                     "table.exec.state.ttl", "0 ms",
                     "table.exec.mini-batch.enabled", "false",
                     "table.optimizer.agg-phase-strategy", "AUTO",
@@ -75,6 +79,22 @@ record Query(
         return bundles(size)
                 .with("two phases", Map.of("table.optimizer.agg-phase-strategy", "TWO_PHASE"))
                 .natives(2);
+    }
+
+    /** What crosses is the same whichever phase is native. */
+    List<Query> twoPhasesOfEachKind(int size) {
+        return List.of(
+                twoPhases(size),
+                twoPhases(size)
+                        .with(
+                                "local on Flink",
+                                Map.of("drey.operator.localGroupAggregate.enabled", "false"))
+                        .natives(1),
+                twoPhases(size)
+                        .with(
+                                "global on Flink",
+                                Map.of("drey.operator.globalGroupAggregate.enabled", "false"))
+                        .natives(1));
     }
 
     Query split(int size, boolean incremental) {
@@ -207,6 +227,10 @@ record Query(
         List<Query> functions = functions(t);
         if (t.equals("R")) {
             List.of(0, 3, 5, 7).forEach(i -> all.add(functions.get(i).bundles(13)));
+            List.of(1, 2, 4).forEach(i -> all.add(functions.get(i).twoPhases(40)));
+            List.of(0, 3).forEach(i -> all.addAll(functions.get(i).twoPhasesOfEachKind(40)));
+            all.add(functions.get(3).expiring());
+            all.add(functions.get(3).expiring().twoPhases(40));
             all.add(
                     of(
                                     "sums of R",
@@ -232,7 +256,22 @@ record Query(
             all.add(functions.get(7).bundles(200));
             // But for those that can't cross.
             functions.subList(0, 5).forEach(q -> all.add(q.twoPhases(100)));
-            all.add(functions.get(6).twoPhases(100));
+            all.addAll(functions.get(6).twoPhasesOfEachKind(100));
+            Query seventy =
+                    of(
+                            "distinct values of seventy calls",
+                            "SELECT k, "
+                                    + IntStream.range(0, 70)
+                                            .mapToObj(
+                                                    i ->
+                                                            "COUNT(DISTINCT s) FILTER (WHERE id > "
+                                                                    + 9 * i
+                                                                    + ")")
+                                            .collect(Collectors.joining(", "))
+                                    + " FROM A GROUP BY k",
+                            1);
+            all.add(seventy);
+            all.add(seventy.twoPhases(200));
         }
         Query distinct =
                 of(

@@ -7,3 +7,16 @@ parity-full: lib need-mvn ## OP=deduplicate on Flink's harness against Flink's o
 	@$(MVN) -q -pl :drey-flink test-compile dependency:build-classpath -Dmdep.outputFile=$(CURDIR)/$(BOUNDARY_OUT)/test-class-path -Dmdep.includeScope=test
 	@"$$JAVA_HOME/bin/java" -Xmx4g -cp $(BOUNDARY_OUT)/classes:$(BOUNDARY_OUT)/test-classes:$$(cat $(BOUNDARY_OUT)/test-class-path) \
 	  drey.parity.ParityFull $(OP) $(PARITY_ROWS) $(SEED)
+
+# The same input with other batches, restores, subtasks and kernels: the output must not depend on them.
+.PHONY: metamorphic
+METAMORPHIC_ROWS = $(if $(filter command%,$(origin ROWS)),$(ROWS),3000)
+
+metamorphic: lib need-mvn ## OPS="deduplicate rank join aggregate" in many ways, one output: ROWS=3000 per subject, SEED=1
+	@$(MVN) -q -pl :drey-flink test-compile dependency:build-classpath -Dmdep.outputFile=$(CURDIR)/$(BOUNDARY_OUT)/test-class-path -Dmdep.includeScope=test
+	@for op in $(or $(OPS),deduplicate rank join aggregate); do first=; \
+	  for kernel in portable $$(grep -qw vaes /proc/cpuinfo && echo aesni vaes512 || grep -qw aes /proc/cpuinfo && if [ $$(uname -m) = x86_64 ]; then echo aesni; else echo armaes; fi); do \
+	    last=$$(DREY_SIMD=$$kernel "$$JAVA_HOME/bin/java" -Xmx2g -cp $(BOUNDARY_OUT)/classes:$(BOUNDARY_OUT)/test-classes:$$(cat $(BOUNDARY_OUT)/test-class-path) \
+	      drey.parity.Metamorphic $$op $(METAMORPHIC_ROWS) $(if $(filter command%,$(origin SEED)),$(SEED),1) | tail -1); echo "$$last, kernels $$kernel"; \
+	    [ -z "$$first" ] || [ "$$first" = "$$last" ] || { echo "metamorphic: other kernels, other output" >&2; exit 1; }; first=$$last; \
+	  done; done

@@ -51,7 +51,10 @@ func Run(t *testing.T, pattern string, open Open, options func(*Scenario) Option
 }
 
 // batchSizes are tried; the last stands for all rows there are between two other events.
-var batchSizes = []int{1, 2, 3, 7, 1 << 30}
+var batchSizes = []int{1, 2, 3, smallSlabs, 1 << 30}
+
+// smallSlabs is the batch size that is played with output chunks into which hardly a row fits.
+const smallSlabs = 7
 
 // Run plays the scenario in all ways.
 func (s *Scenario) Run(t *testing.T, open Open, options Options) {
@@ -90,6 +93,9 @@ func (s *Scenario) Play(t *testing.T, open Open, options Options, size int, betw
 		t.Fatal(err)
 	}
 	p := newPlayer(t, s, open, options)
+	if size == smallSlabs {
+		p.out = changelog.NewBuilder(changelog.BuilderOptions{Bytes: 64})
+	}
 	defer p.close()
 	p.play(size, between)
 }

@@ -80,11 +80,12 @@ record Feed(
 
     private final class Input {
 
-        private final RowType type;
+        private final LogicalType[] types;
+        private final TimestampKind[] kinds;
+        private final int[] values;
         private final int[] uniqueColumns;
         private final int ascendingColumn;
         private final RandomGenerator rng;
-        private final int keySpace;
         private final RowDataSerializer serializer;
         private final List<GenericRowData> live = new ArrayList<>();
         private final Map<List<Object>, Integer> byKey = new HashMap<>();
@@ -92,9 +93,19 @@ record Feed(
         private int grown;
 
         Input(RowType type, List<String> unique, RandomGenerator rng, int keySpace) {
-            this.type = type;
             this.rng = rng;
-            this.keySpace = keySpace;
+            types = type.getChildren().toArray(new LogicalType[0]);
+            kinds = new TimestampKind[types.length];
+            values = new int[types.length];
+            for (int i = 0; i < types.length; i++) {
+                kinds[i] =
+                        types[i] instanceof TimestampType plain
+                                ? plain.getKind()
+                                : types[i] instanceof LocalZonedTimestampType zoned
+                                        ? zoned.getKind()
+                                        : TimestampKind.REGULAR;
+                values[i] = type.getFieldNames().get(i).startsWith("k") ? keySpace : 8;
+            }
             // Where the plan has no use for all its columns there is no unique key.
             uniqueColumns =
                     type.getFieldNames().containsAll(unique)
@@ -166,7 +177,7 @@ record Feed(
 
         /** A row; one that has the unique key of another, if that is given. */
         private GenericRowData row(long rowtime, GenericRowData other) {
-            GenericRowData row = new GenericRowData(type.getFieldCount());
+            GenericRowData row = new GenericRowData(types.length);
             for (int i = 0; i < row.getArity(); i++) {
                 row.setField(i, value(i, rowtime));
             }
@@ -179,13 +190,8 @@ record Feed(
         }
 
         private Object value(int column, long rowtime) {
-            LogicalType t = type.getTypeAt(column);
-            TimestampKind kind =
-                    t instanceof TimestampType plain
-                            ? plain.getKind()
-                            : t instanceof LocalZonedTimestampType zoned
-                                    ? zoned.getKind()
-                                    : TimestampKind.REGULAR;
+            LogicalType t = types[column];
+            TimestampKind kind = kinds[column];
             if (kind == TimestampKind.PROCTIME) {
                 return null;
             }
@@ -197,10 +203,7 @@ record Feed(
                 grown += rng.nextInt(3) == 0 ? 1 : 0;
                 return Schema.value(t, 5 + grown);
             }
-            int n =
-                    type.getFieldNames().get(column).startsWith("k")
-                            ? rng.nextInt(keySpace)
-                            : rng.nextInt(8);
+            int n = rng.nextInt(values[column]);
             return Schema.value(t, n == 0 && !t.isNullable() ? 3 : n);
         }
 

@@ -33,8 +33,19 @@ final class Scenario implements Iterator<Scenario.Step> {
      * @param rows how many rows there are
      * @param ttl the retention whose ends the clock jumps to; 0: none
      * @param burstsPerRestart how many bursts of rows come between two restarts, on average; 0: no restarts
+     * @param burstsPerCheckpoint the same for checkpoints from which nothing is restored
      */
-    record Options(long rows, long ttl, int burstsPerRestart) {}
+    record Options(long rows, long ttl, int burstsPerRestart, int burstsPerCheckpoint) {
+
+        Options(long rows, long ttl, int burstsPerRestart) {
+            this(rows, ttl, burstsPerRestart, 11);
+        }
+
+        /** A long run: snapshots of Flink's operators, which write every key, would take most of its time. */
+        Options sparse() {
+            return new Options(rows, ttl, 20 * burstsPerRestart, 20 * burstsPerCheckpoint);
+        }
+    }
 
     private final Options options;
     private final int inputs;
@@ -125,7 +136,12 @@ final class Scenario implements Iterator<Scenario.Step> {
                     steps.add(new Clock(clock));
                 }
             }
-            case 7 -> steps.add(new Checkpoint());
+            case 7 -> {
+                if (options.burstsPerCheckpoint <= 11
+                        || rng.nextInt(options.burstsPerCheckpoint) < 11) {
+                    steps.add(new Checkpoint());
+                }
+            }
             default -> {}
         }
     }

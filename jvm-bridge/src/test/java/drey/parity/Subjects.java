@@ -244,6 +244,46 @@ final class Subjects {
                 }
             }
         }
+        for (boolean retracts : new boolean[] {false, true}) {
+            for (int size : new int[] {1, 5, 300}) {
+                all.add(
+                        bundles(
+                                        "aggregate "
+                                                + (retracts ? "changelog" : "append")
+                                                + ", bundles of "
+                                                + size,
+                                        "groupAggregate",
+                                        size)
+                                .option("table.optimizer.agg-phase-strategy", "ONE_PHASE")
+                                .query(
+                                        "SELECT k, "
+                                                + calls
+                                                + " FROM "
+                                                + (retracts
+                                                        ? "(SELECT k, a, MAX(v) AS v FROM t"
+                                                                + " GROUP BY k, a)"
+                                                        : "t")
+                                                + " GROUP BY k")
+                                .feed(
+                                        retracts
+                                                ? Feed.changelog().unique(List.of("k", "a"))
+                                                : Feed.append()));
+            }
+        }
+        // Its input is what a local aggregate emits. Any numbers will do but for those of COUNT,
+        // which are never NULL.
+        all.add(
+                bundles("aggregate of partial results", "globalGroupAggregate", 40)
+                        .option("table.optimizer.agg-phase-strategy", "TWO_PHASE")
+                        .query("SELECT k, SUM(v), MAX(v), MIN(a) FROM t GROUP BY k"));
         return all;
+    }
+
+    private static PlannedSubject bundles(String name, String operator, int size) {
+        return new PlannedSubject(name, operator)
+                .table("t", "k STRING, a STRING, v BIGINT")
+                .option("table.exec.mini-batch.enabled", "true")
+                .option("table.exec.mini-batch.allow-latency", "1000 d")
+                .option("table.exec.mini-batch.size", Integer.toString(size));
     }
 }

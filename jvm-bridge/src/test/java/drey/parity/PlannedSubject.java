@@ -23,7 +23,6 @@ import org.apache.flink.table.runtime.typeutils.InternalTypeInfo;
 import org.apache.flink.table.types.logical.RowType;
 import org.apache.flink.util.InstantiationUtil;
 
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -37,12 +36,13 @@ import java.util.stream.Stream;
  */
 final class PlannedSubject implements Subject {
 
-    private final String name;
+    private String name;
     private final String operator;
     private final List<String> tables = new ArrayList<>();
     private final Map<String, String> options = new LinkedHashMap<>();
     private String query;
     private boolean upsert;
+    private long ttl;
     private Feed feed = Feed.append();
     private Identity identity = Identity.SEQUENCE;
     private boolean rocks;
@@ -70,6 +70,16 @@ final class PlannedSubject implements Subject {
         return this;
     }
 
+    /** Adds to the name. */
+    PlannedSubject named(String more) {
+        name += more;
+        return this;
+    }
+
+    String query() {
+        return query;
+    }
+
     PlannedSubject query(String sql) {
         query = sql;
         return this;
@@ -83,6 +93,12 @@ final class PlannedSubject implements Subject {
     /** The query's result is wanted without update befores. */
     PlannedSubject upsert() {
         upsert = true;
+        return this;
+    }
+
+    /** The retention that a hint of the query gives; that of the option is known. */
+    PlannedSubject ttl(long millis) {
+        ttl = millis;
         return this;
     }
 
@@ -227,10 +243,8 @@ final class PlannedSubject implements Subject {
 
     @Override
     public long ttl() {
-        String ttl = options.get("table.exec.state.ttl");
-        return ttl == null
-                ? 0
-                : Duration.ofMillis(Long.parseLong(ttl.replace(" ms", ""))).toMillis();
+        String option = options.get("table.exec.state.ttl");
+        return option == null ? ttl : Long.parseLong(option.replace(" ms", ""));
     }
 
     @Override

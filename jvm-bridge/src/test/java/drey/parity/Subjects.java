@@ -138,73 +138,104 @@ final class Subjects {
 
     // --- join -----------------------------------------------------------------------------------
 
+    /** Without a unique key, with one beside the join's key, and with one that is the join's key. */
+    private enum JoinSide {
+        ROWS("%s"),
+        UNIQUE("(SELECT k, a, MAX(v) AS v FROM %s GROUP BY k, a)", "k", "a"),
+        ONE("(SELECT k, MAX(a) AS a, MAX(v) AS v FROM %s GROUP BY k)", "k");
+
+        final String from;
+        final List<String> key;
+
+        JoinSide(String from, String... key) {
+            this.from = from;
+            this.key = List.of(key);
+        }
+    }
+
     private static List<Subject> join() {
         List<Subject> all = new ArrayList<>();
-        // Without a unique key, with one beside the join's key, and with one that is the join's
-        // key.
-        String[] sides = {
-            "%s",
-            "(SELECT k, a, MAX(v) AS v FROM %s GROUP BY k, a)",
-            "(SELECT k, MAX(a) AS a, MAX(v) AS v FROM %s GROUP BY k)"
-        };
-        List<List<String>> unique = List.of(List.of(), List.of("k", "a"), List.of("k"));
-        String[] names = {"rows", "unique", "one"};
+        JoinSide[] sides = JoinSide.values();
         for (String type : new String[] {"INNER", "LEFT", "RIGHT", "FULL", "SEMI", "ANTI"}) {
-            for (int i = 0; i < sides.length; i++) {
-                int other = (i + type.length()) % sides.length;
+            for (JoinSide left : sides) {
+                JoinSide right = sides[(left.ordinal() + type.length()) % sides.length];
                 for (String condition : new String[] {"", " AND l.v < r.v"}) {
-                    String left = String.format(sides[i], "t");
-                    String right = String.format(sides[other], "u");
-                    String on = "l.k = r.k" + condition;
-                    all.add(
-                            new PlannedSubject(
-                                            "join "
-                                                    + type
-                                                    + ", "
-                                                    + names[i]
-                                                    + " and "
-                                                    + names[other]
-                                                    + condition,
-                                            "join")
-                                    .table("t", "k STRING, a STRING, v BIGINT")
-                                    .table("u", "k STRING, a STRING, v BIGINT")
-                                    .query(
-                                            switch (type) {
-                                                case "SEMI", "ANTI" ->
-                                                        "SELECT * FROM "
-                                                                + left
-                                                                + " l WHERE "
-                                                                + (type.equals("ANTI")
-                                                                        ? "NOT "
-                                                                        : "")
-                                                                + "EXISTS (SELECT 1 FROM "
-                                                                + right
-                                                                + " r WHERE "
-                                                                + on
-                                                                + ")";
-                                                default ->
-                                                        "SELECT * FROM "
-                                                                + left
-                                                                + " l "
-                                                                + type
-                                                                + " JOIN "
-                                                                + right
-                                                                + " r ON "
-                                                                + on;
-                                            })
-                                    .feed(
-                                            new Feed(
-                                                    List.of(unique.get(i), unique.get(other)),
-                                                    40,
-                                                    true,
-                                                    true,
-                                                    null))
-                                    // The order of matches is the backend's.
-                                    .identity(Identity.PER_RECORD));
+                    all.add(joined(type, left, right, "l.k = r.k" + condition));
                 }
             }
+            all.add(
+                    joined(type, JoinSide.ROWS, JoinSide.UNIQUE, "l.k = r.k")
+                            .named(", TTL")
+                            .option("table.exec.state.ttl", "60 ms"));
+            boolean semi = type.equals("SEMI") || type.equals("ANTI");
+            if (!semi) {
+                // Flink plans an EXISTS that is null-safe with two joins, and one without a key
+                // with none that has a condition.
+                all.add(
+                        joined(
+                                type,
+                                JoinSide.ROWS,
+                                JoinSide.ROWS,
+                                "l.k IS NOT DISTINCT FROM r.k AND l.a = r.a"));
+                all.add(joined(type, JoinSide.ROWS, JoinSide.UNIQUE, "l.v > r.v + 4"));
+                for (JoinSide side : sides) {
+                    all.add(bundled(joined(type, side, side, "l.k = r.k")));
+                }
+                all.add(
+                        bundled(
+                                joined(
+                                        type,
+                                        JoinSide.UNIQUE,
+                                        JoinSide.ONE,
+                                        "l.k = r.k AND l.v < r.v")));
+                all.add(
+                        bundled(joined(type, JoinSide.ROWS, JoinSide.UNIQUE, "l.k = r.k"))
+                                .named(", TTL")
+                                .option("table.exec.state.ttl", "60 ms"));
+            }
+        }
+        // Each side has a retention of its own.
+        String hint = "SELECT /*+ STATE_TTL('l'='60 ms', 'r'='25 ms') */ ";
+        for (String type : new String[] {"INNER", "FULL"}) {
+            PlannedSubject subject = joined(type, JoinSide.ROWS, JoinSide.ROWS, "l.k = r.k");
+            all.add(
+                    subject.named(", TTL by hint")
+                            .query(subject.query().replaceFirst("SELECT ", hint))
+                            .ttl(60));
         }
         return all;
+    }
+
+    private static PlannedSubject joined(String type, JoinSide left, JoinSide right, String on) {
+        String l = String.format(left.from, "t");
+        String r = String.format(right.from, "u");
+        String sql =
+                switch (type) {
+                    case "SEMI", "ANTI" ->
+                            String.format(
+                                    "SELECT * FROM %s l WHERE %sEXISTS (SELECT 1 FROM %s r WHERE %s)",
+                                    l, type.equals("ANTI") ? "NOT " : "", r, on);
+                    default ->
+                            String.format("SELECT * FROM %s l %s JOIN %s r ON %s", l, type, r, on);
+                };
+        return new PlannedSubject(
+                        "join " + type + ", " + left + " and " + right + ", " + on, "join")
+                .table("t", "k STRING, a STRING, v BIGINT")
+                .table("u", "k STRING, a STRING, v BIGINT")
+                .query(sql)
+                .feed(new Feed(List.of(left.key, right.key), 40, true, true, null))
+                // The order of matches is the backend's.
+                .identity(
+                        left == JoinSide.ONE && right == JoinSide.ONE
+                                ? Identity.SEQUENCE
+                                : Identity.PER_RECORD);
+    }
+
+    private static PlannedSubject bundled(PlannedSubject subject) {
+        return subject.named(", bundles")
+                .option("table.exec.mini-batch.enabled", "true")
+                .option("table.exec.mini-batch.allow-latency", "1 s")
+                .option("table.exec.mini-batch.size", "70");
     }
 
     // --- aggregate ------------------------------------------------------------------------------

@@ -139,10 +139,15 @@ func (in *instance) push(input int, array *arrowArray, now int64) error {
 		}
 		return nil
 	}
-	if err != nil && in.stopped() {
-		err = halfway{err}
-	}
 	in.letGo()
+	return in.whole(err)
+}
+
+// whole marks an error that has come in the middle of what the operator was doing.
+func (in *instance) whole(err error) error {
+	if err != nil && in.stopped() {
+		return halfway{err}
+	}
 	return err
 }
 
@@ -230,9 +235,9 @@ func (in *instance) advance(event int32, value int64) error {
 	}
 	switch event {
 	case C.DREY_WATERMARK:
-		return in.operator.Watermark(value, in.out)
+		return in.whole(in.operator.Watermark(value, in.out))
 	case C.DREY_PROCESSING_TIME:
-		return in.operator.ProcessingTime(value, in.out)
+		return in.whole(in.operator.ProcessingTime(value, in.out))
 	}
 	return failf(C.DREY_INVALID, "advance: event %d", event)
 }
@@ -241,7 +246,7 @@ func (in *instance) flush() error {
 	if err := in.begin(); err != nil {
 		return err
 	}
-	return in.operator.Flush(in.out)
+	return in.whole(in.operator.Flush(in.out))
 }
 
 func (in *instance) poll(out *arrowArray) (int64, error) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"drey/native/changelog"
 	"drey/native/logical"
 	"drey/native/op"
+	"drey/rowstate"
 )
 
 // mixedBatch is a host's batch of rows of both inputs.
@@ -191,5 +193,30 @@ func TestMixedBatchesAreChecked(t *testing.T) {
 	empty := newMixedBatch(nil, nil)
 	if err := in.push(-1, &empty.root, 0); err != nil {
 		t.Errorf("an empty batch: %v", err)
+	}
+}
+
+// halting fails at the end of a bundle, in the middle of it or not.
+type halting struct {
+	echo
+	leaves, unfinished bool
+}
+
+func (h *halting) Flush(*changelog.Builder) error {
+	h.unfinished = h.leaves
+	return &rowstate.BudgetError{}
+}
+func (h *halting) Unfinished() bool                { return h.unfinished }
+func (h *halting) Resume(*changelog.Builder) error { return nil }
+
+// An error of an operator that stays unfinished leaves it half-way; one before anything has changed doesn't.
+func TestErrorsOfUnfinishedOperators(t *testing.T) {
+	nothingStays(t)
+	for _, leaves := range []bool{false, true} {
+		err := openTwo(t, &halting{leaves: leaves}, 1, 1).flush()
+		var half halfway
+		if got := errors.As(err, &half); err == nil || got != leaves {
+			t.Errorf("%v: half-way %v, want %v", err, got, leaves)
+		}
 	}
 }

@@ -100,7 +100,12 @@ func (b *bundle) advance() (more bool, err error) {
 				number = 2 - b.ending
 			}
 			if b.ending--; b.buffers[number].actual > 0 {
-				return true, b.join(number)
+				if err := b.join(number); err != nil {
+					// The other side, or rows before the bundle's end, may have been joined: it stays unfinished.
+					b.ending++
+					return false, err
+				}
+				return true, nil
 			}
 			if b.ending == 0 {
 				b.clear()

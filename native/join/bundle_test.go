@@ -1,6 +1,7 @@
 package join_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"drey/native/javamap"
 	"drey/native/keygroup"
 	"drey/native/logical"
+	"drey/native/op"
 	"drey/native/optest"
 	"drey/native/spec"
 	"drey/rowstate"
@@ -230,4 +232,36 @@ func playBundles(t *testing.T, rng *rand.Rand, s *spec.Join) {
 func wideText(codecs [2]*optest.Codec, e optest.Emitted) string {
 	kind := e.Kind.String()
 	return codecs[0].Format(e.Kind, e.Row)[len(kind)+1:] + " " + codecs[1].Format(e.Kind, e.Right)[len(kind)+1:]
+}
+
+// A budget that is exhausted at the end of a bundle, when one side may have been joined already, is the end of the operator:
+// it stays unfinished, by which the boundary knows.
+func TestBundleBudget(t *testing.T) {
+	f := open(t, on(spec.InnerJoin, func(s *spec.Join) { s.MiniBatch = &spec.JoinMiniBatch{Size: 1 << 40} }), 4<<20)
+	defer f.Close()
+	for i := range 400 {
+		for input := range 2 {
+			var rows []string
+			for j := range 500 {
+				rows = append(rows, fmt.Sprintf(`+I %d "some payload"`, i*500+j))
+			}
+			f.PushTo(input, rows...)
+		}
+		err := f.Op.Flush(f.Out)
+		if err == nil {
+			if got := len(f.Drain()); got != 500 {
+				t.Fatalf("%d rows came out of bundle %d", got, i)
+			}
+			continue
+		}
+		var exhausted *rowstate.BudgetError
+		if !errors.As(err, &exhausted) || i < 5 {
+			t.Fatalf("bundle %d: %v", i, err)
+		}
+		if !f.Op.(op.Resumer).Unfinished() {
+			t.Error("the operator could go on")
+		}
+		return
+	}
+	t.Error("the budget is never exhausted")
 }

@@ -34,7 +34,8 @@ type Operator interface {
 
 // Resumer is an Operator that may emit any number of rows for one. When out.Full() it may stop in the middle of Push,
 // Watermark or Flush. Its Unfinished is true then, the batch stays valid, and Resume is called once the rows emitted so far
-// have been taken away, again and again; nothing else is called before Unfinished is false, except for Close.
+// have been taken away, again and again; nothing else is called before Unfinished is false, except for Close. An error with
+// which it stays Unfinished is the end: something had changed already, and no call can make that whole again.
 type Resumer interface {
 	Unfinished() bool
 	// Resume goes on where the operator has stopped. It too may stop when out.Full(), and for no other reason.

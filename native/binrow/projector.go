@@ -127,8 +127,24 @@ func extend(dst *rowstate.Rows, n, width int) []byte {
 func (p *Projector) projectWords(b *changelog.Batch, dst *rowstate.Rows) {
 	n, width := b.Len(), p.width
 	out := extend(dst, n, width)
+	if len(p.steps) == 1 {
+		p.steps[0].project(b, out)
+		return
+	}
 	for i := range n {
 		p.word(b.Data[b.Offsets[i]:b.Offsets[i+1]], out[i*width:][:width:width])
+	}
+}
+
+// project is projectWords for keys of one column, the usual ones.
+func (s step) project(b *changelog.Batch, out []byte) {
+	data, from, nullByte := b.Data, s.from, s.nullByte
+	for _, at := range b.Offsets[:b.Len()] {
+		row := data[at:]
+		null := uint64(row[nullByte]>>(s.nullBit&7)) & 1
+		binary.LittleEndian.PutUint64(out, null<<8)
+		binary.LittleEndian.PutUint64(out[8:], binary.LittleEndian.Uint64(row[from:])&s.mask&(null-1))
+		out = out[16:]
 	}
 }
 

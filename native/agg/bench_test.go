@@ -108,17 +108,20 @@ func run(b *testing.B, s spec.Spec, batches []*changelog.Batch, flush bool) {
 
 func flags(n int) []bool { return make([]bool, n) }
 
-// BenchmarkLocalAggregation is the kernel of the local phase: COUNT(*) and SUM per key of a bundle.
+// BenchmarkLocalAggregation is the kernel of the local phase: COUNT(*) and SUM per key of a bundle, which comes as one batch or row
+// by row.
 func BenchmarkLocalAggregation(b *testing.B) {
 	for _, bundle := range []int{4096, 50_000} {
 		for _, keys := range []int{16, 1000, 20_000} {
-			b.Run(fmt.Sprintf("bundle=%d/keys=%d", bundle, keys), func(b *testing.B) {
-				s := &spec.LocalGroupAggregate{
-					Name: "localGroupAggregate", Version: 1, Grouping: []int{0}, MiniBatch: spec.Bundle{Size: int64(bundle)},
-					AggCalls: []spec.AggregateCall{call(spec.Count, "BIGINT NOT NULL"), call(spec.Sum, "BIGINT", 2)}, AggCallNeedRetractions: flags(2),
-				}
-				run(b, s, bids(b, 20, bundle, keys), false)
-			})
+			for _, rows := range []int{bundle, 1} {
+				b.Run(fmt.Sprintf("bundle=%d/keys=%d/batch=%d", bundle, keys, rows), func(b *testing.B) {
+					s := &spec.LocalGroupAggregate{
+						Name: "localGroupAggregate", Version: 1, Grouping: []int{0}, MiniBatch: spec.Bundle{Size: int64(bundle)},
+						AggCalls: []spec.AggregateCall{call(spec.Count, "BIGINT NOT NULL"), call(spec.Sum, "BIGINT", 2)}, AggCallNeedRetractions: flags(2),
+					}
+					run(b, s, bids(b, 20*bundle/rows, rows, keys), false)
+				})
+			}
 		}
 	}
 }

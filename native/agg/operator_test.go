@@ -250,3 +250,29 @@ func TestHugeTexts(t *testing.T) {
 		m.close()
 	}
 }
+
+// More calls see the same distinct values than a word has bits, some of them through filters.
+func TestManyCallsOnTheSameValues(t *testing.T) {
+	input := inputRow(t)
+	for _, retracts := range []bool{false, true} {
+		s := &spec.GroupAggregate{Name: "groupAggregate", Version: 1, Grouping: []int{0}, NeedRetraction: retracts, GenerateUpdateBefore: true}
+		for i := range 130 {
+			s.AggCalls = append(s.AggCalls, countDistinct(7, []int{-1, 2, 3}[i%3]))
+			s.AggCallNeedRetractions = append(s.AggCallNeedRetractions, retracts)
+		}
+		if retracts {
+			at := len(s.AggCalls)
+			s.IndexOfCountStar = &at
+			s.AggCalls, s.AggCallNeedRetractions = append(s.AggCalls, call(spec.Count, "BIGINT NOT NULL")), append(s.AggCallNeedRetractions, true)
+		}
+		m := newMachine(t, s, input, keyRow(input, s.Grouping), resultRow(t, s.AggCalls, false))
+		model := newModel(s, input)
+		for i, e := range changelogOf(rand.New(rand.NewPCG(3, 4)), input, retracts, 60) {
+			compareLines(t, fmt.Sprintf("message %d", i), m.push(m.batch([]event{e})), model.push(e.kind, e.row))
+			if i%20 == 19 {
+				m.restart()
+			}
+		}
+		m.close()
+	}
+}

@@ -242,6 +242,13 @@ final class Subjects {
 
     private static List<Subject> aggregate() {
         List<Subject> all = new ArrayList<>();
+        all.add(
+                new PlannedSubject("aggregate sequences", "groupAggregate")
+                        .table("t", "k STRING, a STRING, v BIGINT")
+                        .query(
+                                "SELECT k, FIRST_VALUE(v), LAST_VALUE(a), LISTAGG(a), LISTAGG(a, '|') FROM t"
+                                        + " GROUP BY k")
+                        .feed(Feed.append()));
         String calls =
                 "COUNT(*), COUNT(v), SUM(v), AVG(v), MIN(a), MAX(v), SUM(v) FILTER (WHERE a <> '7'),"
                         + " COUNT(DISTINCT a)";

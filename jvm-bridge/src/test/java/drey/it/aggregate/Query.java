@@ -257,21 +257,20 @@ record Query(
             // But for those that can't cross.
             functions.subList(0, 5).forEach(q -> all.add(q.twoPhases(100)));
             all.addAll(functions.get(6).twoPhasesOfEachKind(100));
-            Query seventy =
+            all.add(
                     of(
-                            "distinct values of seventy calls",
-                            "SELECT k, "
-                                    + IntStream.range(0, 70)
-                                            .mapToObj(
-                                                    i ->
-                                                            "COUNT(DISTINCT s) FILTER (WHERE id > "
-                                                                    + 9 * i
-                                                                    + ")")
-                                            .collect(Collectors.joining(", "))
-                                    + " FROM A GROUP BY k",
-                            1);
-            all.add(seventy);
-            all.add(seventy.twoPhases(200));
+                                    "distinct values of seventy calls",
+                                    "SELECT k, "
+                                            + IntStream.range(0, 70)
+                                                    .mapToObj(
+                                                            i ->
+                                                                    "COUNT(DISTINCT s) FILTER (WHERE id > "
+                                                                            + 9 * i
+                                                                            + ")")
+                                                    .collect(Collectors.joining(", "))
+                                            + " FROM A GROUP BY k",
+                                    1)
+                            .twoPhases(200));
         }
         Query distinct =
                 of(

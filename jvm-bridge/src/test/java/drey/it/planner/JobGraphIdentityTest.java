@@ -38,8 +38,17 @@ class JobGraphIdentityTest {
     private static final String FIRST = Plans.deduplicate("auction, bidder", "ts ASC");
     private static final String ARRIVED_LAST = Plans.deduplicate("auction, bidder", "pt DESC");
 
-    /** Each a set of INSERT statements, and how many of its nodes run natively. */
-    record Program(String name, int natives, String... inserts) {
+    /** Each a set of INSERT statements, and how many of its nodes run natively, one by one and in mini-batches. */
+    record Program(String name, int natives, int inBundles, String... inserts) {
+
+        Program(String name, int natives, String... inserts) {
+            this(name, natives, natives, inserts);
+        }
+
+        int natives(boolean bundles) {
+            return bundles ? inBundles : natives;
+        }
+
         @Override
         public String toString() {
             return name;
@@ -77,6 +86,25 @@ class JobGraphIdentityTest {
                                     + ARRIVED_LAST
                                     + ") b ON a.auction = b.auction AND a.bidder = b.bidder"),
                     new Program(
+                            "aggregate, in two phases where there are mini-batches",
+                            1,
+                            2,
+                            "INSERT INTO upserts SELECT auction, bidder, SUM(price) FROM bid GROUP BY"
+                                    + " auction, bidder"),
+                    new Program(
+                            "distinct values, and none to group by",
+                            1,
+                            2,
+                            "INSERT INTO retracts SELECT COUNT(DISTINCT auction), COUNT(*), MAX(price) FROM"
+                                    + " bid"),
+                    new Program(
+                            "retracting aggregate of an aggregate",
+                            2,
+                            4,
+                            "INSERT INTO retracts SELECT bidder, COUNT(*), MIN(price) FROM (SELECT auction,"
+                                    + " bidder, MAX(price) AS price FROM bid GROUP BY auction, bidder)"
+                                    + " GROUP BY bidder"),
+                    new Program(
                             "shared by two sinks",
                             2,
                             "INSERT INTO upserts " + LAST,
@@ -99,7 +127,8 @@ class JobGraphIdentityTest {
     @MethodSource("programs")
     void translatedJobIsStocks(Program program, String uids, boolean bundles) {
         List<String> stock = describe(translate(program, uids, bundles, "false", 0));
-        List<String> ours = describe(translate(program, uids, bundles, "true", program.natives()));
+        List<String> ours =
+                describe(translate(program, uids, bundles, "true", program.natives(bundles)));
 
         assertThat(stock).isNotEmpty();
         assertThat(ours).isEqualTo(stock);
@@ -110,12 +139,15 @@ class JobGraphIdentityTest {
     void compiledJobIsStocks(Program program, String uids, boolean bundles) {
         List<String> stock = describe(translateCompiled(program, uids, bundles, "false", 0));
         List<String> ours =
-                describe(translateCompiled(program, uids, bundles, "true", program.natives()));
+                describe(
+                        translateCompiled(
+                                program, uids, bundles, "true", program.natives(bundles)));
 
         assertThat(stock).isNotEmpty();
         assertThat(ours).isEqualTo(stock);
         if (!uids.equals("DISABLED")) {
-            assertThat(String.join("\n", ours)).containsAnyOf("_deduplicate", "_rank");
+            assertThat(String.join("\n", ours))
+                    .containsAnyOf("_deduplicate", "_rank", "-aggregate");
         }
     }
 

@@ -30,6 +30,8 @@ func (s *first) insertOnly() bool         { return true }
 func (s *first) ownStamp() bool           { return true }
 func (s *first) reserve(int, int64) error { return nil }
 
+func (s *first) meets([]byte, []byte) *rowstate.OrderedSet { return nil }
+
 func (s *first) apply(p *partition, _ changelog.RowKind, row []byte, source int, out *changelog.Builder) {
 	rank := getInt64(p.value) + 1
 	if rank > p.end {
@@ -79,11 +81,13 @@ func (s *topOne) valueSize() int   { return 8 + edgeBytes }
 func (s *topOne) insertOnly() bool { return false }
 func (s *topOne) ownStamp() bool   { return true }
 
+// meets: most rows that are no better cost no look at the row held.
+func (s *topOne) meets([]byte, []byte) *rowstate.OrderedSet { return nil }
+
 func (s *topOne) reserve(rows int, bytes int64) error { return s.o.held.reserve(rows, bytes) }
 
 func (s *topOne) apply(p *partition, _ changelog.RowKind, row []byte, source int, out *changelog.Builder) {
 	o, h := s.o, &s.o.held
-	o.sortKey = o.sortKeys.Append(o.sortKey[:0], row)
 	if beyond(p.value[8:], o.sortKey) {
 		return
 	}
@@ -156,12 +160,15 @@ func (s *appendOnly) ownStamp() bool { return false }
 // it believes that a Top-1 over insertions only inserts (FLINK-40368).
 func (s *appendOnly) insertOnly() bool { return false }
 
+func (s *appendOnly) meets(value, sortKey []byte) *rowstate.OrderedSet {
+	return withinEdge(value, sortKey)
+}
+
 func (s *appendOnly) reserve(rows int, bytes int64) error { return s.o.held.reserve(rows, bytes) }
 
 func (s *appendOnly) apply(p *partition, _ changelog.RowKind, row []byte, source int, out *changelog.Builder) {
 	o, h := s.o, &s.o.held
 	set := rowstate.SetIn(p.value)
-	o.sortKey = o.sortKeys.Append(o.sortKey[:0], row)
 	edge := p.value[rowstate.SetSize:]
 	if !h.accepts(set, edge, o.sortKey, o.topN()) {
 		return

@@ -51,6 +51,8 @@ func (s *retract) empty(p *partition) bool { return mainOf(p).Len() == 0 && hidd
 // plain tells that all groups have as many rows as their counts say.
 func plain(p *partition) bool { return ghostsOf(p).Len() == 0 && hiddenOf(p).Len() == 0 }
 
+func (s *retract) meets(value, _ []byte) *rowstate.OrderedSet { return rowstate.SetIn(value) }
+
 // reserve makes room for the rows, and for what moving a row between the sets may take.
 func (s *retract) reserve(rows int, bytes int64) error {
 	if err := s.o.held.reserve(rows, bytes); err != nil || rows == 0 {
@@ -73,7 +75,6 @@ func (s *retract) end() {
 
 func (s *retract) apply(p *partition, kind changelog.RowKind, row []byte, source int, out *changelog.Builder) {
 	o := s.o
-	o.sortKey = o.sortKeys.Append(o.sortKey[:0], row)
 	if o.clock.ttl > 0 {
 		p.setStamp(o.clock.now)
 	}

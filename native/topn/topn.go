@@ -26,6 +26,7 @@ type Operator struct {
 	header    int       // how much of a partition's value is not the strategy's
 	p         partition // of the row at work
 	sortKey   []byte    // of the row at work
+	ahead     ahead
 
 	clock    clock
 	restored []rowstate.Ref // partitions whose lists are still to be made
@@ -56,6 +57,8 @@ type strategy interface {
 	end()
 	// age frees what has expired of a partition, ownStamp tells whether a partition's value has a stamp of its own, empty
 	// whether there is nothing left, and carriers visits the rows that carry a stamp.
+	// meets is the set that a row with that sort key has to do with, by a partition's value; nil if it is none.
+	meets(value, sortKey []byte) *rowstate.OrderedSet
 	age(p *partition) error
 	ownStamp() bool
 	empty(p *partition) bool
@@ -191,8 +194,12 @@ func (o *Operator) Push(input int, in *changelog.Batch, out *changelog.Builder) 
 			if o.fresh[i] {
 				made++
 			}
+		if i%aheadRows == 0 {
+			o.lookAhead(in, i)
+		}
 		}
 	}
+		o.sortKey = o.ahead.key(i % aheadRows)
 	o.strategy.end()
 	o.sweep(sweepAtLeast + 2*made + in.Len()/2)
 	return nil

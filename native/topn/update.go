@@ -46,6 +46,8 @@ func (s *update) valueSize() int   { return rowstate.SetSize + edgeBytes }
 func (s *update) insertOnly() bool { return false }
 func (s *update) ownStamp() bool   { return false }
 
+func (s *update) meets(value, sortKey []byte) *rowstate.OrderedSet { return withinEdge(value, sortKey) }
+
 func (s *update) reserve(rows int, bytes int64) error { return s.o.held.reserve(rows, bytes) }
 
 // begin finds or makes the entries of the batch's row keys.
@@ -99,7 +101,6 @@ func (s *update) own(owner rowstate.Ref, e element) {
 func (s *update) apply(p *partition, _ changelog.RowKind, row []byte, source int, out *changelog.Builder) {
 	o, h := s.o, &s.o.held
 	set, edge := rowstate.SetIn(p.value), p.value[rowstate.SetSize:]
-	o.sortKey = o.sortKeys.Append(o.sortKey[:0], row)
 	owner := s.refs[source]
 	old := element(binary.LittleEndian.Uint32(s.table.Value(owner)))
 	switch {

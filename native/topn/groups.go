@@ -229,6 +229,7 @@ func (s *retract) exorcise(p *partition, position int64) {
 // lay takes a ghost out.
 func (s *retract) lay(p *partition, ghost element) {
 	h := &s.o.held
+	s.o.counts.expiredGroups++
 	h.remove(mainOf(p), ghost)
 	h.remove(ghostsOf(p), ghost)
 	h.free(ghost)
@@ -240,6 +241,9 @@ func (s *retract) removeFromGroups(p *partition, source int, out *changelog.Buil
 	g := s.groupOf(p, o.sortKey)
 	gone, rank := s.find(p, g.start)
 	index := rank - 1 - g.start // in the list
+	if gone == 0 {
+		o.counts.unmatchedRetractions++
+	}
 	if gone != 0 && rank == 0 {
 		at, _ := h.order.Rank(hiddenOf(p), h.key(gone))
 		index = g.rows + int64(at) - g.first

@@ -157,6 +157,7 @@ func (s *retract) remove(p *partition, source int, out *changelog.Builder) {
 	position, _ := h.order.Rank(mainOf(p), o.sortKey)
 	e, rank := s.find(p, int64(position))
 	if e == 0 {
+		o.counts.unmatchedRetractions++
 		// Stock's count goes down all the same, if it has one.
 		if first := h.at(mainOf(p), int64(position)+1); first != 0 && h.compare(o.sortKey, first) == 0 {
 			s.hide(p)

@@ -35,12 +35,20 @@ type Operator struct {
 	end         int64 // of the rank range, if it is constant
 	endAt       int   // slot that says so otherwise
 	endType     logical.Kind
-	invalidTopN int64 // rows that want another end than their partition has
+	counts      counts
 
 	spec   *spec.Rank
 	state  snapshot.State
 	budget *rowstate.Budget
 	closed bool
+}
+
+// counts is of what should not happen. Flink counts the first and logs the others, row by row.
+type counts struct {
+	invalidTopSize       int64 // rows that want another end than their partition has
+	unmatchedRetractions int64 // retractions of rows that are not there
+	expiredGroups        int64 // groups that were counted when their rows had expired
+	worsenedRows         int64 // updates that made a row's rank worse
 }
 
 // strategy is one of the functions that stock has for ranks. A partition's value in the table starts with the end of its
@@ -49,6 +57,8 @@ type strategy interface {
 	valueSize() int
 	// insertOnly is whether stock fails on other rows than insertions.
 	insertOnly() bool
+	// meets is the set that a row with that sort key has to do with, by a partition's value; nil if it is none.
+	meets(value, sortKey []byte) *rowstate.OrderedSet
 	// reserve makes room for rows of as many bytes, so that apply can't fail.
 	reserve(rows int, bytes int64) error
 	apply(p *partition, kind changelog.RowKind, row []byte, source int, out *changelog.Builder)
@@ -57,8 +67,6 @@ type strategy interface {
 	end()
 	// age frees what has expired of a partition, ownStamp tells whether a partition's value has a stamp of its own, empty
 	// whether there is nothing left, and carriers visits the rows that carry a stamp.
-	// meets is the set that a row with that sort key has to do with, by a partition's value; nil if it is none.
-	meets(value, sortKey []byte) *rowstate.OrderedSet
 	age(p *partition) error
 	ownStamp() bool
 	empty(p *partition) bool
@@ -186,20 +194,20 @@ func (o *Operator) Push(input int, in *changelog.Batch, out *changelog.Builder) 
 	o.find()
 	p, made := &o.p, 0
 	for i, ref := range o.refs {
+		if i%aheadRows == 0 {
+			o.lookAhead(in, i)
+		}
 		row := in.Row(i)
 		o.open(p, ref, o.fresh[i], row)
+		o.sortKey = o.ahead.key(i % aheadRows)
 		o.strategy.apply(p, in.Kinds[i], row, i, out)
 		if ttl {
 			o.schedule(p)
 			if o.fresh[i] {
 				made++
 			}
-		if i%aheadRows == 0 {
-			o.lookAhead(in, i)
-		}
 		}
 	}
-		o.sortKey = o.ahead.key(i % aheadRows)
 	o.strategy.end()
 	o.sweep(sweepAtLeast + 2*made + in.Len()/2)
 	return nil
@@ -276,7 +284,7 @@ func (o *Operator) open(p *partition, ref rowstate.Ref, fresh bool, row []byte) 
 		}
 	}
 	if p.end = getInt64(value); p.end != end {
-		o.invalidTopN++
+		o.counts.invalidTopSize++
 	}
 }
 
@@ -301,10 +309,18 @@ func (o *Operator) ProcessingTime(ts int64, _ *changelog.Builder) error {
 // Flush does nothing: rows are never held back.
 func (o *Operator) Flush(*changelog.Builder) error { return nil }
 
-// Stats has Flink's counter, then what the state takes.
+// Stats has Flink's counter, those of what Flink logs, and what the state takes.
 func (o *Operator) Stats(dst []op.Stat) []op.Stat {
-	return append(dst, op.Stat{Name: "topn.invalidTopSize", Value: o.invalidTopN},
-		op.Stat{Name: "state.keys", Value: int64(o.table.Len())}, op.Stat{Name: "state.bytes", Value: o.budget.Used()})
+	dst = append(dst, op.Stat{Name: "topn.invalidTopSize", Value: o.counts.invalidTopSize})
+	switch o.spec.Function {
+	case spec.RetractableTopN:
+		dst = append(dst, op.Stat{Name: "topn.unmatchedRetractions", Value: o.counts.unmatchedRetractions},
+			op.Stat{Name: "topn.expiredGroups", Value: o.counts.expiredGroups})
+	case spec.UpdatableTopN:
+		dst = append(dst, op.Stat{Name: "topn.worsenedRows", Value: o.counts.worsenedRows})
+	}
+	return append(dst, op.Stat{Name: "state.keys", Value: int64(o.table.Len())},
+		op.Stat{Name: "state.bytes", Value: o.budget.Used()})
 }
 
 // Close frees all memory.

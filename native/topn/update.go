@@ -206,6 +206,7 @@ func (s *update) changeNumbered(p *partition, set *rowstate.OrderedSet, owner ro
 		s.rise(p, set, e, &gone, rank, oldRank, source, out)
 	default:
 		// Upstream promised that this doesn't happen; its state may have expired.
+		o.counts.worsenedRows++
 		emit(changelog.UpdateBefore, &gone, oldRank)
 		for at, other := range h.from(set, oldRank) {
 			if at == rank {

@@ -6,7 +6,10 @@ import org.apache.flink.metrics.MetricGroup;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.core.JsonProcessingException;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
+import java.util.HashMap;
 import java.util.Iterator;
 import java.util.Map;
 import java.util.Set;
@@ -27,8 +30,29 @@ final class NativeMetrics {
     private static final Set<String> FLINKS_COUNTERS =
             Set.of("numLateRecordsDropped", "topn.invalidTopSize");
 
+    /**
+     * What Flink's operators log for every row, which is too much where it happens at all: here there is a line for the first,
+     * and each time that the number has doubled.
+     */
+    private static final Map<String, String> WARNINGS =
+            Map.of(
+                    "topn.unmatchedRetractions",
+                    "retractions of rows that are not there were left out: the input retracts what it never said, or"
+                            + " a row's state has expired before. Results may be wrong; a longer"
+                            + " table.exec.state.ttl may help",
+                    "topn.expiredGroups",
+                    "groups of rows were still counted when their state had expired. Results may be wrong; a"
+                            + " longer table.exec.state.ttl may help",
+                    "topn.worsenedRows",
+                    "updates made the rank of a row worse, where the query promises that they never do: state of an"
+                            + " operator in front of this one may have expired. Results may be wrong; a longer"
+                            + " table.exec.state.ttl may help");
+
+    private static final Logger LOG = LoggerFactory.getLogger(NativeMetrics.class);
+
     private final ObjectMapper mapper = new ObjectMapper();
     private final Map<String, Long> values = new ConcurrentHashMap<>();
+    private final Map<String, Long> warned = new HashMap<>();
     private final Supplier<String> statistics;
     private final Thread taskThread = Thread.currentThread();
 
@@ -86,6 +110,15 @@ final class NativeMetrics {
         }
         stale = false;
         refreshedAt = System.nanoTime();
+        WARNINGS.forEach(this::warn);
+    }
+
+    private void warn(String name, String what) {
+        long count = values.getOrDefault(name, 0L);
+        if (count > 0 && count >= 2 * warned.getOrDefault(name, 0L)) {
+            warned.put(name, count);
+            LOG.warn("{} {} ({})", count, what, name);
+        }
     }
 
     private long get(String name) {

@@ -6,6 +6,8 @@ import org.apache.flink.table.data.binary.BinaryRowData;
 import org.apache.flink.table.data.utils.JoinedRowData;
 import org.apache.flink.types.RowKind;
 
+import java.util.Arrays;
+
 /**
  * Reads batches in joined form: one reused {@link JoinedRowData} of two reused rows. The kind is the joined row's, as in Flink's
  * operators; those of the two rows mean nothing.
@@ -39,7 +41,8 @@ public final class JoinedBatchReader extends BatchReader {
         kinds = buffer(0, 1);
         left.views = buffer(1, 1);
         right.views = buffer(2, 1);
-        left.rows = right.rows = rows;
+        left.begin(rows);
+        right.begin(rows);
         // The buffer behind the data's says how long that is.
         data.cover(buffer(1, 2), (int) UNSAFE.getLong(buffer(1, 3)));
         return 3;
@@ -53,23 +56,50 @@ public final class JoinedBatchReader extends BatchReader {
         return joined;
     }
 
+    /** Copies of rows that share a side share its copy, as Flink's operators emit one row in many. */
     @Override
     public JoinedRowData copy(int i) {
         row(i);
-        JoinedRowData copy = new JoinedRowData(left.row.copy(), right.row.copy());
+        JoinedRowData copy = new JoinedRowData(left.copy(data), right.copy(data));
         copy.setRowKind(joined.getRowKind());
         return copy;
     }
 
     private static final class Side {
 
+        /** A power of two, and more than the rows that one cascade of a Top-N 10 has at hand. */
+        private static final int COPIES = 64;
+
         private final BinaryRowData row;
         private long views;
         private int rows;
         private Window inViews;
 
+        // The last copies of this batch, by where in the data their originals are.
+        private final BinaryRowData[] copies = new BinaryRowData[COPIES];
+        private final int[] copied = new int[COPIES];
+
         Side(int arity) {
             row = new BinaryRowData(arity);
+        }
+
+        void begin(int rows) {
+            this.rows = rows;
+            Arrays.fill(copies, null);
+        }
+
+        /** The row just turned to, in memory of its own. */
+        BinaryRowData copy(Window data) {
+            if (row.getSegments() != data.segment) {
+                return row.copy();
+            }
+            int at = row.getOffset();
+            int slot = at >>> 3 & COPIES - 1;
+            if (copies[slot] == null || copied[slot] != at) {
+                copies[slot] = row.copy();
+                copied[slot] = at;
+            }
+            return copies[slot];
         }
 
         void turn(int i, Window data) {

@@ -167,6 +167,42 @@ class JoinedBatchTest {
         }
     }
 
+    /** A row that occurs in many is copied once: what each of them costs is an object that has two. */
+    @Test
+    void copiesShareTheirSides() {
+        long handle = open(TYPE, 10);
+        BinaryRowData row = binary(7, "a name of some length ".repeat(50));
+        try (RowBatchWriter writer = new RowBatchWriter(4, 1 << 20);
+                JoinedBatchReader reader = new JoinedBatchReader(2, 2)) {
+            com.sun.management.ThreadMXBean threads =
+                    (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
+            JoinedRowData[] copies = new JoinedRowData[10];
+            long allocated = 0;
+            for (int round = 0; round < 3; round++) {
+                writer.add((byte) 0, row);
+                NativeOperator.push(handle, 0, writer.export(), round);
+                assertThat(NativeOperator.poll(handle, reader.address())).isEqualTo(10);
+                reader.attach(10);
+                long before = threads.getCurrentThreadAllocatedBytes();
+                for (int i = 0; i < 10; i++) {
+                    copies[i] = reader.copy(i);
+                }
+                allocated = threads.getCurrentThreadAllocatedBytes() - before;
+                assertThat(NativeOperator.poll(handle, reader.address())).isZero();
+                writer.clear();
+            }
+            for (JoinedRowData copy : copies) {
+                assertThat(copy.getString(1).toString())
+                        .isEqualTo("a name of some length ".repeat(50));
+                assertThat(copy.getString(3)).isEqualTo(copy.getString(1));
+            }
+            // Twenty sides of more than a kilobyte each.
+            assertThat(allocated).isLessThan(5_000);
+        } finally {
+            NativeOperator.close(handle);
+        }
+    }
+
     @Test
     void rowsCostNoAllocation() {
         long handle = open(TYPE, 10);

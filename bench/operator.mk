@@ -2,8 +2,12 @@
 
 OP    ?= deduplicate
 ROWS  ?= 2000000
-KEYS  ?= 500000
+KEYS  ?= $(or $(KEYS.$(OP)),500000)
 PAIRS ?= 5
+
+# Of Top-N the keys are partitions, of the retracting one the rows of all partitions, of 10,000 each.
+KEYS.rank         = 100000
+KEYS.rank-retract = 200000
 
 .PHONY: bench-operator
 bench-operator: lib need-mvn ## OP=deduplicate|rank|rank-retract|join|aggregate alone on Flink's harness, native against stock: ROWS= KEYS= PAIRS=

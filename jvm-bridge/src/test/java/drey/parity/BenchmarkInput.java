@@ -11,17 +11,18 @@ import org.apache.flink.table.types.logical.LogicalType;
 import org.apache.flink.table.types.logical.RowType;
 import org.apache.flink.types.RowKind;
 
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
+import java.util.Locale;
 import java.util.Random;
 
 /**
  * What {@link OperatorBenchmark} runs: an operator, and so many rows for it, made before any clock starts.
  *
  * @param inputs which input each row is of
+ * @param onDisk how many of the rows Flink's operator is to play on RocksDB
  */
-record BenchmarkInput(Subject subject, String what, BinaryRowData[] rows, byte[] inputs) {
+record BenchmarkInput(
+        Subject subject, String what, BinaryRowData[] rows, byte[] inputs, int onDisk) {
 
     static BenchmarkInput of(String operator, int rows, int keys) {
         return switch (operator) {
@@ -82,7 +83,8 @@ record BenchmarkInput(Subject subject, String what, BinaryRowData[] rows, byte[]
                 new DeduplicateSubject(dedup, schema),
                 "keep last by event time, with -U",
                 rows,
-                new byte[count]);
+                new byte[count],
+                count);
     }
 
     private static BenchmarkInput append(Subject subject, String what, int count, int keys) {
@@ -97,10 +99,19 @@ record BenchmarkInput(Subject subject, String what, BinaryRowData[] rows, byte[]
             GenericRowData row = row(types.get(inputs[i]), rng, keys);
             rows[i] = serializers.get(inputs[i]).toBinaryRow(row).copy();
         }
-        return new BenchmarkInput(subject, what, rows, inputs);
+        return new BenchmarkInput(subject, what, rows, inputs, count);
     }
 
-    /** Sums that go up and down, ten of each key, ranked: each row takes back the sum before. */
+    /** How many rows a partition of the retracting Top-N has, and how many partitions are at work at a time. */
+    private static final int PARTITION = 10_000;
+
+    private static final int AT_WORK = 2;
+
+    /**
+     * Sums that go up and down, ranked: each row takes back the sum before. The partitions come in groups, each with its share
+     * of the rows: first its sums come, then they change. So the first rows are partitions as large as any, and that is what
+     * RocksDB plays: Flink reads and writes there what it knows of a whole partition's order for each row.
+     */
     private static BenchmarkInput retract(int count, int keys) {
         Subject subject =
                 new PlannedSubject("rank-retract", "rank")
@@ -108,32 +119,41 @@ record BenchmarkInput(Subject subject, String what, BinaryRowData[] rows, byte[]
                         .query(
                                 "SELECT * FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY"
                                         + " s DESC) AS n FROM (SELECT k, a, SUM(s) AS s FROM t"
-                                        + " GROUP BY k, a)) WHERE n <= 3");
+                                        + " GROUP BY k, a)) WHERE n <= 10");
         Random rng = new Random(42);
         RowDataSerializer serializer = new RowDataSerializer(subject.inputs().get(0));
-        Map<Long, Long> sums = new HashMap<>();
+        int group = Math.min(keys, AT_WORK * PARTITION);
+        int share = (int) ((long) count * group / keys);
+        long[] sums = new long[group];
         BinaryRowData[] rows = new BinaryRowData[count];
-        for (int i = 0; i < count; i++) {
-            long k = rng.nextInt(Math.max(1, keys / 10));
-            long a = rng.nextInt(10);
-            Long sum = sums.get(k * 10 + a);
-            long next = (sum == null ? 0 : sum) + rng.nextInt(1_000) - 300;
-            if (sum != null && i + 1 < count) {
-                rows[i++] = binary(serializer, RowKind.UPDATE_BEFORE, k, a, sum);
-                rows[i] = binary(serializer, RowKind.UPDATE_AFTER, k, a, next);
-            } else if (sum == null) {
-                rows[i] = binary(serializer, RowKind.INSERT, k, a, next);
+        for (int i = 0; i < count; ) {
+            int at = i % share;
+            int first = i / share * AT_WORK;
+            int of = at < group ? at : rng.nextInt(group);
+            long k = first + of % AT_WORK;
+            long a = of / AT_WORK;
+            long before = sums[of];
+            sums[of] = at < group ? rng.nextInt(1_000_000) : before + rng.nextInt(1_000) - 300;
+            if (at < group) {
+                rows[i++] = binary(serializer, RowKind.INSERT, k, a, sums[of]);
+            } else if (i + 1 < count && at + 1 < share) {
+                rows[i++] = binary(serializer, RowKind.UPDATE_BEFORE, k, a, before);
+                rows[i++] = binary(serializer, RowKind.UPDATE_AFTER, k, a, sums[of]);
             } else {
-                rows[i] = binary(serializer, RowKind.DELETE, k, a, sum);
+                rows[i++] = binary(serializer, RowKind.DELETE, k, a, before);
             }
-            sums.put(k * 10 + a, next);
         }
         return new BenchmarkInput(
                 subject,
-                "the three highest sums of each key, which change, with their numbers",
+                "the ten highest sums of each partition, which change, with their numbers; "
+                        + String.format(Locale.ROOT, "%,d rows per partition", group / AT_WORK),
                 rows,
-                new byte[count]);
+                new byte[count],
+                Math.min(count, ON_DISK));
     }
+
+    /** About half a minute of Flink's operator, with a whole partition's order read and written for each row. */
+    private static final int ON_DISK = 30_000;
 
     private static BinaryRowData binary(RowDataSerializer serializer, RowKind kind, Object... v) {
         BinaryRowData row = serializer.toBinaryRow(GenericRowData.of(v)).copy();

@@ -61,13 +61,17 @@ final class WhyStock {
         List<String> lines = Arrays.asList(args).subList(1, args.length);
         Map<String, int[]> counts = new TreeMap<>();
         int[] ran = new int[lines.size()];
+        int[] tests = new int[lines.size()];
         for (int i = 0; i < lines.size(); i++) {
             Baseline baseline =
                     Baseline.read(module.resolve("baseline/flink-" + lines.get(i) + ".txt"));
             for (Baseline.Entry entry : baseline.entries().values()) {
                 ran[i] += entry.nativeRows.size();
                 for (String why : entry.stock.values()) {
-                    counts.computeIfAbsent(why, k -> new int[lines.size()])[i]++;
+                    tests[i]++;
+                    for (String reason : why.split("; ")) {
+                        counts.computeIfAbsent(reason, k -> new int[lines.size()])[i]++;
+                    }
                 }
             }
         }
@@ -75,6 +79,7 @@ final class WhyStock {
         table.append("| Tests with rows | ").append(String.join(" | ", lines)).append(" |\n|---|");
         table.append("---:|".repeat(lines.size())).append('\n');
         row(table, "native execution", ran);
+        row(table, "none, for one or more of these reasons", tests);
         counts.entrySet().stream()
                 .sorted(
                         (a, b) ->

@@ -8,13 +8,15 @@ import static drey.batch.ArrowArrays.SIZE;
 import static drey.batch.OffHeap.UNSAFE;
 
 import org.apache.flink.core.memory.MemorySegment;
+import org.apache.flink.core.memory.MemorySegmentFactory;
 import org.apache.flink.table.data.RowData;
 
 /**
  * Reads output batches where the library has written them: one reused row that points into them.
  *
  * <p>The rows are valid until the next call on the same handle. Reading a row allocates nothing; a batch costs a segment only when
- * it lies elsewhere than the one before, or reaches further.
+ * it lies elsewhere than the one before, or reaches further. Whoever keeps parts of a row needs {@link #attachCopy}, whoever keeps
+ * rows for long {@link #copy}.
  */
 public abstract class BatchReader implements AutoCloseable {
 
@@ -36,6 +38,18 @@ public abstract class BatchReader implements AutoCloseable {
 
     /** Turns to the batch just polled. */
     public final void attach(int rows) {
+        attach(rows, false);
+    }
+
+    /**
+     * Turns to a copy of the batch just polled, on the heap, that is never written to again: what has been read from a row, a
+     * string say, stays as it was. It keeps the whole copy alive.
+     */
+    public final void attachCopy(int rows) {
+        attach(rows, true);
+    }
+
+    private void attach(int rows, boolean copy) {
         if (UNSAFE.getLong(struct + LENGTH) != rows) {
             throw new IllegalStateException(
                     "the batch has "
@@ -43,14 +57,17 @@ public abstract class BatchReader implements AutoCloseable {
                             + " rows, poll said "
                             + rows);
         }
-        sources = buffer(turn(rows), 1);
+        sources = buffer(turn(rows, copy), 1);
     }
 
     /** Looks up the columns' addresses and returns the number of the source column. */
-    abstract int turn(int rows);
+    abstract int turn(int rows, boolean copy);
 
     /** Row i of the batch, its kind set; the same object for every i. */
     public abstract RowData row(int i);
+
+    /** Row i in the kind of object that Flink's own operators emit: joined rows in a reused one, others each in its own. */
+    public abstract RowData asFlinks(int i);
 
     /** Row i of the batch in memory of its own. */
     public abstract RowData copy(int i);
@@ -76,14 +93,26 @@ public abstract class BatchReader implements AutoCloseable {
     /** Memory of the library that rows point into; in an array, as they want it. */
     static final class Window {
 
-        final MemorySegment[] segment = new MemorySegment[1];
+        MemorySegment[] segment;
         private long start;
         private int size;
+
+        /** Makes it one that starts at the address and has at least so many bytes, or a copy of those. */
+        void cover(long address, int bytes, boolean copy) {
+            if (copy) {
+                byte[] onHeap = new byte[bytes];
+                UNSAFE.copyMemory(null, address, onHeap, OffHeap.BYTES, bytes);
+                segment = new MemorySegment[] {MemorySegmentFactory.wrap(onHeap)};
+                start = size = 0;
+            } else {
+                cover(address, bytes);
+            }
+        }
 
         /** Makes it one that starts at the address and has at least so many bytes. */
         void cover(long address, int bytes) {
             if (address != start || bytes > size) {
-                segment[0] = OffHeap.segment(address, bytes);
+                segment = new MemorySegment[] {OffHeap.segment(address, bytes)};
                 start = address;
                 size = bytes;
             }

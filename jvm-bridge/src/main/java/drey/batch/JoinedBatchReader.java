@@ -37,14 +37,14 @@ public final class JoinedBatchReader extends BatchReader {
     }
 
     @Override
-    int turn(int rows) {
+    int turn(int rows, boolean copy) {
         kinds = buffer(0, 1);
         left.views = buffer(1, 1);
         right.views = buffer(2, 1);
         left.begin(rows);
         right.begin(rows);
         // The buffer behind the data's says how long that is.
-        data.cover(buffer(1, 2), (int) UNSAFE.getLong(buffer(1, 3)));
+        data.cover(buffer(1, 2), (int) UNSAFE.getLong(buffer(1, 3)), copy);
         return 3;
     }
 
@@ -57,6 +57,11 @@ public final class JoinedBatchReader extends BatchReader {
     }
 
     /** Copies of rows that share a side share its copy, as Flink's operators emit one row in many. */
+    @Override
+    public JoinedRowData asFlinks(int i) {
+        return row(i);
+    }
+
     @Override
     public JoinedRowData copy(int i) {
         row(i);

@@ -17,17 +17,26 @@ public final class RowBatchReader extends BatchReader {
     }
 
     @Override
-    int turn(int rows) {
+    int turn(int rows, boolean copy) {
         offsets = buffer(1, 1);
-        data.cover(buffer(1, 2), UNSAFE.getInt(offsets + 4L * rows));
+        data.cover(buffer(1, 2), UNSAFE.getInt(offsets + 4L * rows), copy);
         return 2;
     }
 
     @Override
     public BinaryRowData row(int i) {
+        return point(row, i);
+    }
+
+    @Override
+    public BinaryRowData asFlinks(int i) {
+        return point(new BinaryRowData(row.getArity()), i);
+    }
+
+    private BinaryRowData point(BinaryRowData to, int i) {
         int start = UNSAFE.getInt(offsets + 4L * i);
-        row.pointTo(data.segment, start, UNSAFE.getInt(offsets + 4L * i + 4) - start);
-        return row;
+        to.pointTo(data.segment, start, UNSAFE.getInt(offsets + 4L * i + 4) - start);
+        return to;
     }
 
     @Override

@@ -82,7 +82,7 @@ final class NativeLifecycle implements AutoCloseable {
     private final MetricGroup metricGroup;
 
     private final StreamRecord<RowData> emitted = new StreamRecord<>(null);
-    private final boolean copyOutput;
+    private final Keeping keeping;
     private BatchReader results;
 
     private long handle;
@@ -107,6 +107,7 @@ final class NativeLifecycle implements AutoCloseable {
     private final long lingerMillis;
     private long batchDeadline;
     private boolean timerRegistered;
+    private boolean metricsTimerRegistered;
 
     private MemorySegment snapshotChunk;
 
@@ -136,9 +137,7 @@ final class NativeLifecycle implements AutoCloseable {
         mixed = inputs.size() > 1;
         rowLimit = options.latencyMillis() == 0 ? 1 : options.rows();
         byteLimit = options.bytes();
-        // Where no row ever waits, the timer still brings the metrics up to date after the last
-        // batch.
-        lingerMillis = options.latencyMillis() == 0 ? METRICS_MILLIS : options.latencyMillis();
+        lingerMillis = options.latencyMillis();
         inputSerializers =
                 inputs.stream().map(RowDataSerializer::new).toArray(RowDataSerializer[]::new);
         timestamps = new long[forwardsTimestamps ? rowLimit : 0];
@@ -146,14 +145,7 @@ final class NativeLifecycle implements AutoCloseable {
         arrivals = new long[(rowLimit + ARRIVAL_STRIDE - 1) / ARRIVAL_STRIDE];
         clock = time::getCurrentProcessingTime;
         executions = NativeExecutions.of(traits.operator());
-        // An emitted row lies in a buffer that the next batch overwrites. Without object reuse
-        // Flink copies rows between
-        // chained operators, and a record writer serializes at once; with it, an operator chained
-        // behind this one (say a
-        // second keyed operator on the same key, over the heap backend) may keep the very object.
-        // Flink's own operators
-        // emit objects that are never written to again, so nobody there had to be careful.
-        copyOutput = task.getExecutionConfig().isObjectReuseEnabled() && !config.isChainEnd();
+        keeping = Keeping.of(task, config);
     }
 
     // --- opening and closing
@@ -290,7 +282,10 @@ final class NativeLifecycle implements AutoCloseable {
             batch.add(kind, binary);
         }
         if (n == 0) {
-            linger();
+            refreshLater();
+            if (rowLimit > 1) {
+                linger();
+            }
         }
         if (n + 1 >= rowLimit || batch.bytes() >= byteLimit) {
             cutBatch();
@@ -335,10 +330,19 @@ final class NativeLifecycle implements AutoCloseable {
         long total = 0;
         int rows;
         while ((rows = (int) NativeOperator.poll(handle, results.address())) > 0) {
-            results.attach(rows);
+            if (keeping == Keeping.PARTS) {
+                results.attachCopy(rows);
+            } else {
+                results.attach(rows);
+            }
             total += rows;
             for (int i = 0; i < rows; i++) {
-                RowData row = copyOutput ? results.copy(i) : results.row(i);
+                RowData row =
+                        switch (keeping) {
+                            case NOTHING -> results.row(i);
+                            case PARTS -> results.asFlinks(i);
+                            case ROWS -> results.copy(i);
+                        };
                 if (forwardsTimestamps) {
                     stamp(results.source(i), row);
                 }
@@ -439,9 +443,6 @@ final class NativeLifecycle implements AutoCloseable {
                 return;
             }
             cutBatch();
-        }
-        if (metrics.stale()) {
-            refreshMetrics();
         }
     }
 
@@ -578,6 +579,21 @@ final class NativeLifecycle implements AutoCloseable {
     private void changed(long nowNanos) {
         if (metrics.changed(nowNanos)) {
             refreshMetrics();
+        }
+    }
+
+    /** Sees to it that other threads learn of the last rows, too, if no more come for a while. */
+    private void refreshLater() {
+        if (!metricsTimerRegistered) {
+            metricsTimerRegistered = true;
+            time.registerTimer(
+                    time.getCurrentProcessingTime() + METRICS_MILLIS,
+                    timestamp -> {
+                        metricsTimerRegistered = false;
+                        if (handle != 0 && metrics.stale()) {
+                            refreshMetrics();
+                        }
+                    });
         }
     }
 

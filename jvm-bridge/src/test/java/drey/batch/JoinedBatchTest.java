@@ -203,6 +203,31 @@ class JoinedBatchTest {
         }
     }
 
+    /** Whoever keeps fields keeps them as they were, in the one row that is used over and over. */
+    @Test
+    void fieldsOfACopiedBatchLast() {
+        long handle = open(TYPE, 1);
+        try (RowBatchWriter writer = new RowBatchWriter(4, 1 << 20);
+                JoinedBatchReader reader = new JoinedBatchReader(2, 2)) {
+            List<StringData> kept = new ArrayList<>();
+            for (int round = 0; round < 20; round++) {
+                writer.add((byte) 0, binary(round, "a name of some length " + round));
+                NativeOperator.push(handle, 0, writer.export(), 0);
+                NativeOperator.poll(handle, reader.address());
+                reader.attachCopy(1);
+                assertThat(reader.asFlinks(0)).isSameAs(reader.row(0));
+                kept.add(reader.asFlinks(0).getString(3));
+                assertThat(NativeOperator.poll(handle, reader.address())).isZero();
+                writer.clear();
+            }
+            for (int round = 0; round < 20; round++) {
+                assertThat(kept.get(round).toString()).isEqualTo("a name of some length " + round);
+            }
+        } finally {
+            NativeOperator.close(handle);
+        }
+    }
+
     @Test
     void rowsCostNoAllocation() {
         long handle = open(TYPE, 10);

@@ -123,6 +123,33 @@ class RowBatchTest {
         }
     }
 
+    /** Rows of a copied batch are objects of their own and stay as they were. */
+    @Test
+    void rowsOfACopiedBatchLast() {
+        long handle = openEcho(TYPE);
+        try (RowBatchWriter writer = new RowBatchWriter(4, 1 << 20);
+                RowBatchReader reader = new RowBatchReader(2)) {
+            List<RowData> kept = new ArrayList<>();
+            for (int round = 0; round < 20; round++) {
+                writer.add((byte) (round % 4), binary(round, "a name of some length " + round));
+                NativeOperator.push(handle, 0, writer.export(), 0);
+                NativeOperator.poll(handle, reader.address());
+                reader.attachCopy(1);
+                kept.add(reader.asFlinks(0));
+                assertThat(NativeOperator.poll(handle, reader.address())).isZero();
+                writer.clear();
+            }
+            for (int round = 0; round < 20; round++) {
+                RowData row = kept.get(round);
+                assertThat(row.getRowKind().toByteValue()).isEqualTo((byte) (round % 4));
+                assertThat(row.getLong(0)).isEqualTo(round);
+                assertThat(row.getString(1).toString()).isEqualTo("a name of some length " + round);
+            }
+        } finally {
+            NativeOperator.close(handle);
+        }
+    }
+
     /** Rows on the heap, off it, at an offset, and across segments are the same rows. */
     @Test
     void rowsMayLieAnywhere() {

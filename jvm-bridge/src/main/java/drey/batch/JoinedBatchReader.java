@@ -56,12 +56,12 @@ public final class JoinedBatchReader extends BatchReader {
         return joined;
     }
 
-    /** Copies of rows that share a side share its copy, as Flink's operators emit one row in many. */
     @Override
     public JoinedRowData asFlinks(int i) {
         return row(i);
     }
 
+    /** Copies of rows that share a side share its copy, as Flink's operators emit one row in many. */
     @Override
     public JoinedRowData copy(int i) {
         row(i);

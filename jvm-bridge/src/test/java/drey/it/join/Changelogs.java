@@ -41,10 +41,17 @@ final class Changelogs {
      * @param maxRows most rows of a table in one epoch
      */
     Changelogs(long seed, int length, int maxRows) {
+        this(seed, length, maxRows, false);
+    }
+
+    /**
+     * @param consistent nothing is retracted that was never there, nor inserted under a key that is taken
+     */
+    Changelogs(long seed, int length, int maxRows, boolean consistent) {
         SplittableRandom rng = new SplittableRandom(seed);
         Map<String, Table> tables = new LinkedHashMap<>();
         for (String name : List.of("L1", "L2", "L3", "R1", "R2", "R3")) {
-            tables.put(name, new Table(name.charAt(1) - '0', rng.split()));
+            tables.put(name, new Table(name.charAt(1) - '0', rng.split(), consistent));
             epochs.put(name, new ArrayList<>());
         }
         for (int i = 0; i < length; i++) {
@@ -71,11 +78,13 @@ final class Changelogs {
         private final SplittableRandom rng;
         private final List<Row> live = new ArrayList<>();
         private final Deque<Row> queue = new ArrayDeque<>();
+        private final int dice;
         private long lastId;
 
-        Table(int shape, SplittableRandom rng) {
+        Table(int shape, SplittableRandom rng, boolean consistent) {
             this.shape = shape;
             this.rng = rng;
+            this.dice = consistent ? 97 : 100;
         }
 
         Row next() {
@@ -86,7 +95,7 @@ final class Changelogs {
         }
 
         private void change() {
-            int dice = rng.nextInt(100);
+            int dice = rng.nextInt(this.dice);
             if (live.isEmpty() || dice < 45 && live.size() < 40) {
                 Row row = fresh();
                 live.add(row);

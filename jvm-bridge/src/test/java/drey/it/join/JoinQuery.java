@@ -81,6 +81,11 @@ record JoinQuery(Type type, int left, int right, String condition) {
         return combinations().stream().filter(JoinQuery::isOneJoin).toList();
     }
 
+    /** Those EXISTS that are two joins. */
+    static List<JoinQuery> twoJoins() {
+        return combinations().stream().filter(q -> !q.isOneJoin()).toList();
+    }
+
     private static List<JoinQuery> combinations() {
         List<JoinQuery> all = new ArrayList<>();
         for (Type type : Type.values()) {

@@ -355,11 +355,12 @@ func (s *segments) chain(n uint32) uint32 {
 	return next
 }
 
-// reserve makes room for the segments that rows more entries can need. At the worst moment, when all segments fill up
-// together, one row in sixty finds its segment full; for one in thirty-two there is room. Hashes without entropy, which split
+// reserve makes room for the segments that rows more entries can need, but for no more than they can fill. At the worst moment,
+// when all segments fill up together, one row in sixty finds its segment full; for one in thirty-two there is room. Hashes without entropy, which split
 // in vain, are chained after a few attempts.
 func (s *segments) reserve(rows int) error {
 	most := s.used + uint32(min(rows, rows/32+8, int(s.used)+rows/(earlyLimit/2)+1))
+	most = min(most, max(s.used, s.most(s.table.len+rows)))
 	if err := s.segs.grow(int64(most) * segmentSize); err != nil {
 		return err
 	}
@@ -367,6 +368,16 @@ func (s *segments) reserve(rows int) error {
 		return err
 	}
 	return s.dirs.grow(int64(64+8*uint64(most)) * 4)
+}
+
+// most is the number of segments that so many entries with honest hashes take: segments split when the fullest of them is
+// full, and it has at most a quarter more entries than the average one.
+func (s *segments) most(entries int) uint32 {
+	n := uint32(1)
+	for int(n)*int(s.limit) < entries+entries/4 {
+		n *= 2
+	}
+	return n
 }
 
 func (s *segments) bytes() int64 { return s.segs.taken + s.dirs.taken + s.meters.taken }

@@ -2,8 +2,15 @@ package rowstate
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
 	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
 
 	"drey/rowstate/invariants"
 )
@@ -143,4 +150,47 @@ func TestUseAfterFreeIsCaught(t *testing.T) {
 	caught("read", func(a *Arena, r Ref) { a.Bytes(r, 64) })
 	caught("double free", func(a *Arena, r Ref) { a.Free(r, 64) })
 	caught("write", func(a *Arena, r Ref) { a.Alloc(64) })
+}
+
+// TestLargeRegionsAskForHugePages looks at what the kernel knows of a region's mapping.
+func TestLargeRegionsAskForHugePages(t *testing.T) {
+	control, err := unix.Mmap(-1, 0, 2*hugeSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Munmap(control)
+	if unix.Madvise(control, unix.MADV_HUGEPAGE) != nil || !asksForHugePages(t, unsafe.Pointer(&control[0])) {
+		t.Skip("the kernel has no huge pages, or doesn't tell of them")
+	}
+	small, large := newRegion(NewBudget(0), "small", 64<<20), newRegion(NewBudget(0), "large", 64<<20)
+	defer small.close()
+	defer large.close()
+	for r, bytes := range map[*region]int64{small: hugeSize / 2, large: 16 * hugeSize} {
+		if err := r.grow(bytes); err != nil {
+			t.Fatal(err)
+		}
+		r.settle()
+		if got := asksForHugePages(t, r.base); got != (r == large) {
+			t.Errorf("a region of %d bytes asks for huge pages: %t", bytes, got)
+		}
+	}
+}
+
+// asksForHugePages tells whether the mapping at p has the flag that madvise(MADV_HUGEPAGE) sets.
+func asksForHugePages(t *testing.T, p unsafe.Pointer) bool {
+	maps, err := os.ReadFile("/proc/self/smaps")
+	if err != nil {
+		t.Skip(err)
+	}
+	inside := false
+	for line := range strings.Lines(string(maps)) {
+		var from, to uintptr
+		if n, _ := fmt.Sscanf(line, "%x-%x ", &from, &to); n == 2 {
+			inside = from <= uintptr(p) && uintptr(p) < to
+		}
+		if flags, ok := strings.CutPrefix(line, "VmFlags:"); ok && inside {
+			return slices.Contains(strings.Fields(flags), "hg")
+		}
+	}
+	return false
 }

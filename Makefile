@@ -64,7 +64,7 @@ test-race: need-go need-gcc $(TALLY) ## Go tests under the race detector
 	@$(TALLY) go test-race -race -short $(PACKAGES)
 
 test-arm64: need-go ## Go tests of the state engine for arm64, in an emulator (qemu-aarch64-static) on other machines
-	@GOARCH=arm64 CGO_ENABLED=0 go test -short $(if $(filter aarch64 arm64,$(shell uname -m)),,-exec qemu-aarch64-static) ./simd ./rowstate/...
+	@GOARCH=arm64 CGO_ENABLED=0 go test -short -timeout 40m $(if $(filter aarch64 arm64,$(shell uname -m)),,-exec qemu-aarch64-static) ./simd ./rowstate/...
 
 test-java: lib need-mvn $(TALLY) ## Java tests against FLINK=2.2.1 of every module, or of MODULES=:drey-flink
 	@rm -rf $(REPORTS)

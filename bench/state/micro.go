@@ -62,8 +62,14 @@ func fillPlain(n, width int, number func() uint64) []byte {
 	return keys
 }
 
-// latency measures the physical limit: random reads of one word in 512 MiB, each depending on the one before, and
-// independent of each other.
+// workingSets are the sizes in MiB within which the physical limit is measured, by the number of entries of a table that takes
+// about as much.
+var workingSets = map[int]float64{1000: 0.0625, 100_000: 6, million: 56, 10 * million: 512}
+
+func overlappedName(entries int) string { return fmt.Sprintf("random-read-overlapped-%d", entries) }
+
+// latency measures the physical limit: random reads of one word, each depending on the one before, and independent of each
+// other, within as much memory as a table of each size has.
 func latency() {
 	const words = 1 << 26
 	b, err := unix.Mmap(-1, 0, words*8, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
@@ -83,20 +89,31 @@ func latency() {
 			at = (all[at] + i*0x9E3779B97F4A7C15>>8) % words // the counter breaks short cycles
 		}
 	})/reads, "ns")
-	// Where to read comes first: between the reads there must be as few other instructions as possible, so that as many of
-	// them as possible are under way.
+	for _, entries := range []int{1000, 100_000, million, 10 * million} {
+		note(overlappedName(entries), overlapped(all[:int(workingSets[entries]*(1<<20))/8]), fmt.Sprintf("ns, within %g MiB", workingSets[entries]))
+	}
+	runtime.KeepAlive(at)
+}
+
+// overlapped is the time of a random read within words. Where to read comes first: between the reads there must be as few other
+// instructions as possible, so that as many of them as possible are under way.
+func overlapped(words []uint64) float64 {
 	start, sum := uint64(0), uint64(0)
 	var where [batch]uint64
-	note("random-read-overlapped", fastest(200, func() {
+	best := math.MaxFloat64
+	for range 300 {
 		for i := range where {
 			start++
-			where[i] = mix(start) % words
+			where[i] = mix(start) % uint64(len(words))
 		}
-		for _, w := range &where {
-			sum += all[w]
-		}
-	})/batch, "ns")
-	runtime.KeepAlive(at + sum)
+		best = min(best, fastest(1, func() {
+			for _, w := range &where {
+				sum += words[w]
+			}
+		}))
+	}
+	runtime.KeepAlive(sum)
+	return best / batch
 }
 
 func threadCPU() int64 {

@@ -20,6 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class QueriesTest {
 
@@ -58,6 +59,20 @@ class QueriesTest {
         if (query.name().equals("q18")) {
             assertThat(drey.nativeRows()).isEqualTo(EVENTS / 50 * 46);
         }
+    }
+
+    /** Their joins of two streams are regular ones; those of q7 and q8, like q13's, are joins of windows and with a table. */
+    @ParameterizedTest
+    @ValueSource(strings = {"q3", "q4", "q9", "q20", "q23"})
+    void regularJoinsAreNative(String name) throws Exception {
+        String plan = new EngineRun(options(), query(name), "drey").explain();
+        List<String> joins =
+                plan.substring(plan.indexOf("== Drey =="))
+                        .lines()
+                        .filter(l -> l.startsWith("Join("))
+                        .toList();
+        assertThat(joins).hasSizeGreaterThanOrEqualTo(name.equals("q23") ? 2 : 1);
+        assertThat(joins).allMatch(line -> line.endsWith(": native"));
     }
 
     @Test

@@ -99,6 +99,43 @@ class RankCasesSqlTest {
                 row(2, 1, 7, "x"),
                 row(3, 1, 9, null),
                 row(4, 1, 8, null)),
+        /** FLINK-17625: at a tie the row that came last makes way, and one that comes later still never gets in. */
+        TIES_AT_THE_BOUNDARY(
+                "SELECT id, v FROM (SELECT *, ROW_NUMBER() OVER (ORDER BY v ASC) rn FROM t) WHERE rn <= 2",
+                List.of("[4, 3]", "[5, 4]"),
+                row(1, 1, 5, ""),
+                row(2, 1, 5, ""),
+                row(3, 1, 5, ""),
+                row(4, 1, 3, ""),
+                row(5, 1, 4, "")),
+        /** FLINK-20271: a row beyond the range goes without a word, one within it is followed by exactly one. */
+        RETRACTED_BEYOND_AND_WITHIN(
+                "SELECT id, v FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY v ASC) rn FROM t) WHERE rn <= 2",
+                List.of("[3, 30]"),
+                beyondAndWithin()),
+        RETRACTED_BEYOND_AND_WITHIN_NUMBERED(
+                "SELECT id, v, rn FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY v ASC) rn FROM t) WHERE rn <= 2",
+                List.of("[3, 30, 1]"),
+                beyondAndWithin()),
+        /** FLINK-19795: what was delivered twice is normalized first, and the Top-N sees each change once. */
+        DELIVERED_TWICE(
+                "SELECT id, v FROM (SELECT *, ROW_NUMBER() OVER (ORDER BY v DESC) rn FROM t) WHERE rn = 1",
+                List.of("[2, 8]"),
+                row(1, 1, 10, ""),
+                row(1, 1, 10, ""),
+                deleted(1, 1, 10, ""),
+                deleted(1, 1, 10, ""),
+                row(2, 1, 8, "")),
+        /** The same without anything in front: retractions of what is not there any more do no harm. */
+        DELIVERED_TWICE_AS_IT_IS(
+                "SELECT id, v FROM (SELECT *, ROW_NUMBER() OVER (ORDER BY v DESC) rn FROM t) WHERE rn = 1",
+                List.of("[2, 8]"),
+                row(1, 1, 10, ""),
+                row(1, 1, 10, ""),
+                deleted(1, 1, 10, ""),
+                deleted(1, 1, 10, ""),
+                deleted(1, 1, 10, ""),
+                row(2, 1, 8, "")),
         /** FLINK-27418, from SQL. */
         PUSHED_OUT_THEN_DELETED(
                 "SELECT id, v FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY v DESC) rn FROM t) WHERE rn <= 2",
@@ -117,6 +154,18 @@ class RankCasesSqlTest {
             this.sql = sql;
             this.expected = expected;
             this.input = List.of(input);
+        }
+
+        private static Row[] beyondAndWithin() {
+            return new Row[] {
+                row(1, 1, 10, ""),
+                row(2, 1, 20, ""),
+                row(3, 1, 30, ""),
+                row(4, 1, 40, ""),
+                deleted(4, 1, 40, ""),
+                deleted(1, 1, 10, ""),
+                deleted(2, 1, 20, "")
+            };
         }
 
         private static Row row(int id, int k, int v, String s) {
@@ -162,10 +211,15 @@ class RankCasesSqlTest {
                                 Types.INT,
                                 Types.STRING),
                         c.input.toArray(Row[]::new));
+        Schema.Builder columns = Schema.newBuilder();
+        if (c == Case.DELIVERED_TWICE) {
+            tables.getConfig().set("table.exec.source.cdc-events-duplicate", "true");
+            columns.column("id", DataTypes.INT().notNull()).primaryKey("id");
+        } else {
+            columns.column("id", DataTypes.INT());
+        }
         Schema schema =
-                Schema.newBuilder()
-                        .column("id", DataTypes.INT())
-                        .column("k", DataTypes.INT())
+                columns.column("k", DataTypes.INT())
                         .column("v", DataTypes.INT())
                         .column("s", DataTypes.STRING())
                         .columnByExpression("pt", "PROCTIME()")

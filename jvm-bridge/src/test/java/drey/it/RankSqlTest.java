@@ -9,9 +9,11 @@ import org.apache.flink.runtime.testutils.MiniClusterResourceConfiguration;
 import org.apache.flink.test.junit5.MiniClusterExtension;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -130,5 +132,26 @@ class RankSqlTest {
             assertThat(actual.get(key)).as("changelog of %s", key).isEqualTo(expected.get(key));
         }
         assertThat(actual).isEqualTo(expected);
+    }
+
+    /** Mini-batch changes what comes, not what a Top-N does. Bundles end by their size alone, so that both runs have the same. */
+    @Test
+    void sameMessagesWithMiniBatch() throws Exception {
+        List<Map<String, List<String>>> runs = new ArrayList<>();
+        long opened = NativeExecutions.of("rank").opened();
+        for (boolean enabled : new boolean[] {false, true}) {
+            runs.add(
+                    new SqlJob("mini-batch " + enabled, Query.RETRACTING_NUMBERED.sql)
+                            .set("drey.operator.rank.enabled", String.valueOf(enabled))
+                            .set("table.exec.mini-batch.enabled", "true")
+                            .set("table.exec.mini-batch.size", "50")
+                            .set("table.exec.mini-batch.allow-latency", "1 h")
+                            .set("execution.checkpointing.interval", "1 h")
+                            .rows(ROWS)
+                            .run());
+        }
+        assertThat(NativeExecutions.of("rank").opened() - opened).isEqualTo(1);
+        assertThat(runs.get(0)).isNotEmpty();
+        assertThat(runs.get(1)).isEqualTo(runs.get(0));
     }
 }

@@ -1,6 +1,7 @@
 package drey.plan;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import drey.spec.RankSpec;
 import drey.spec.RankSpec.Function;
@@ -13,6 +14,7 @@ import org.apache.flink.streaming.api.operators.AbstractUdfStreamOperator;
 import org.apache.flink.streaming.api.operators.SimpleOperatorFactory;
 import org.apache.flink.streaming.api.transformations.OneInputTransformation;
 import org.apache.flink.table.api.TableEnvironment;
+import org.apache.flink.table.api.TableException;
 import org.apache.flink.table.delegation.InternalPlan;
 import org.apache.flink.table.planner.delegation.StreamPlanner;
 import org.apache.flink.table.planner.plan.ExecNodeGraphInternalPlan;
@@ -318,6 +320,38 @@ class RankTranslatorTest {
 
         assertThat(accelerate(environment(List.of()), sql, report)).isEmpty();
         assertThat(report[0].nodes().get(0).verdict()).startsWith("flink: sort column ");
+    }
+
+    @Test
+    void windowTopNAndWindowDeduplicationStayOnFlink() {
+        for (String condition : List.of("rn <= 3", "rn = 1")) {
+            PlanReport[] report = new PlanReport[1];
+            String sql =
+                    "INSERT INTO retracts SELECT auction, bidder, price FROM (SELECT *, ROW_NUMBER() OVER"
+                            + " (PARTITION BY window_start, window_end, bidder ORDER BY %s DESC) AS rn FROM"
+                                    .formatted(condition.equals("rn = 1") ? "ts" : "price")
+                            + " TABLE(TUMBLE(TABLE bid, DESCRIPTOR(ts), INTERVAL '1' MINUTE))) WHERE "
+                            + condition;
+
+            assertThat(accelerate(environment(List.of()), sql, report)).isEmpty();
+            assertThat(report[0].nodes().get(0).verdict())
+                    .startsWith("flink: no native operator for StreamExecWindow");
+        }
+    }
+
+    @Test
+    void whatFlinkRejectsStaysItsError() {
+        for (String function : List.of("RANK()", "DENSE_RANK()")) {
+            String sql = topN(PLAIN, BY_BIDDER, "price DESC", "rn <= 10");
+            assertThatThrownBy(
+                            () ->
+                                    accelerate(
+                                            environment(List.of()),
+                                            sql.replace("ROW_NUMBER()", function),
+                                            new PlanReport[1]))
+                    .isInstanceOf(TableException.class)
+                    .hasMessage(function + " on streaming table is not supported currently");
+        }
     }
 
     @Test

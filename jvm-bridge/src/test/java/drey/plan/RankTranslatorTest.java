@@ -333,7 +333,7 @@ class RankTranslatorTest {
                             + " TABLE(TUMBLE(TABLE bid, DESCRIPTOR(ts), INTERVAL '1' MINUTE))) WHERE "
                             + condition;
 
-            assertThat(accelerate(environment(List.of()), sql, report)).isEmpty();
+            assertThat(accelerate(Plans.environment(), sql, report)).isEmpty();
             assertThat(report[0].nodes().get(0).verdict())
                     .startsWith("flink: no native operator for StreamExecWindow");
         }

@@ -20,13 +20,13 @@ import org.apache.flink.table.api.bridge.java.StreamStatementSet;
 import org.apache.flink.table.api.bridge.java.StreamTableEnvironment;
 import org.apache.flink.table.catalog.Column;
 import org.apache.flink.table.types.logical.LogicalType;
+import org.apache.flink.util.FileUtils;
 
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -38,7 +38,6 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.stream.Stream;
 
 /** One local cluster, on which cases run. */
 final class Engine implements AutoCloseable {
@@ -282,9 +281,8 @@ final class Engine implements AutoCloseable {
                     ? first.failure
                     : execute(goingOn(planning), rescale.phase() + 1, first.path, left).failure;
         } finally {
-            try (Stream<Path> files = Files.walk(left)) {
-                files.sorted(Comparator.reverseOrder()).forEach(f -> f.toFile().delete());
-            }
+            // The cluster may be about to delete files there itself.
+            FileUtils.deleteDirectoryQuietly(left.toFile());
         }
     }
 

@@ -137,6 +137,20 @@ func (a *Arena) Free(r Ref, n int) {
 	a.free[class] = r
 }
 
+// Refit returns a block of n bytes instead of one that was allocated with old bytes: the same one if it is as large, with its
+// content; otherwise another, of any content.
+func (a *Arena) Refit(r Ref, old, n int) Ref {
+	if BlockSize(old) != BlockSize(n) {
+		a.Free(r, old)
+		return a.Alloc(n)
+	}
+	if invariants.Enabled {
+		a.check(r, old)
+		a.blocks[r] = n
+	}
+	return r
+}
+
 // Bytes is the block's n bytes; they stay in place until it is freed.
 func (a *Arena) Bytes(r Ref, n int) []byte {
 	if invariants.Enabled {

@@ -47,6 +47,11 @@ func TestArenaAgainstModel(t *testing.T) {
 	}
 	var blocks []block
 	live := int64(0)
+	fill := func(b block) {
+		for i := range a.Bytes(b.ref, b.n) {
+			a.Bytes(b.ref, b.n)[i] = b.fill
+		}
+	}
 	for range 20000 {
 		if len(blocks) > 0 && rng.IntN(100) < 45 {
 			i := rng.IntN(len(blocks))
@@ -56,6 +61,18 @@ func TestArenaAgainstModel(t *testing.T) {
 					t.Fatalf("block of %d bytes at %d has %#x, want %#x", b.n, b.ref, x, b.fill)
 				}
 			}
+			if rng.IntN(4) == 0 {
+				n := max(1, b.n+rng.IntN(33)-16)
+				old := b
+				b.ref, b.n = a.Refit(old.ref, old.n, n), n
+				if BlockSize(n) == BlockSize(old.n) && b.ref != old.ref {
+					t.Fatalf("a block of %d bytes has moved to become one of %d", old.n, n)
+				}
+				live += BlockSize(n) - BlockSize(old.n)
+				fill(b)
+				blocks[i] = b
+				continue
+			}
 			a.Free(b.ref, b.n)
 			live -= BlockSize(b.n)
 			blocks[i] = blocks[len(blocks)-1]
@@ -64,9 +81,7 @@ func TestArenaAgainstModel(t *testing.T) {
 		}
 		b := block{n: 1 + rng.IntN(1+rng.IntN(2000)), fill: byte(rng.Uint32())}
 		b.ref = a.Alloc(b.n)
-		for i := range a.Bytes(b.ref, b.n) {
-			a.Bytes(b.ref, b.n)[i] = b.fill
-		}
+		fill(b)
 		live += BlockSize(b.n)
 		blocks = append(blocks, b)
 	}

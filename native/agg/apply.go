@@ -390,10 +390,9 @@ func (g *groups) setText(c *cell, value, text []byte) {
 		return
 	}
 	ref := rowstate.Ref(v)
-	if !had || rowstate.BlockSize(int(v>>32)) != rowstate.BlockSize(len(text)) {
-		if had {
-			g.arena.Free(ref, int(v>>32))
-		}
+	if had {
+		ref = g.arena.Refit(ref, int(v>>32), len(text))
+	} else {
 		ref = g.arena.Alloc(len(text))
 	}
 	copy(g.arena.Bytes(ref, len(text)), text)

@@ -32,11 +32,10 @@ func (s *rows) row(value []byte) []byte { return s.arena.Bytes(place(value)) }
 func (s *rows) store(value, row []byte) {
 	ref, n := place(value)
 	if n != len(row) || ref == 0 {
-		if ref == 0 || rowstate.BlockSize(n) != rowstate.BlockSize(len(row)) {
-			if ref != 0 {
-				s.arena.Free(ref, n)
-			}
+		if ref == 0 {
 			ref = s.arena.Alloc(len(row))
+		} else {
+			ref = s.arena.Refit(ref, n, len(row))
 		}
 		setPlace(value, ref, len(row))
 	}

@@ -15,7 +15,7 @@ METAMORPHIC_ROWS = $(if $(filter command%,$(origin ROWS)),$(ROWS),3000)
 metamorphic: lib need-mvn ## OPS="deduplicate rank join aggregate" in many ways, one output: ROWS=3000 per subject, SEED=1
 	@$(MVN) -q -pl :drey-flink test-compile dependency:build-classpath -Dmdep.outputFile=$(CURDIR)/$(BOUNDARY_OUT)/test-class-path -Dmdep.includeScope=test
 	@for op in $(or $(OPS),deduplicate rank join aggregate); do first=; \
-	  for kernel in portable $$(grep -qw vaes /proc/cpuinfo && echo aesni vaes512 || grep -qw aes /proc/cpuinfo && if [ $$(uname -m) = x86_64 ]; then echo aesni; else echo armaes; fi); do \
+	  for kernel in portable $$(if grep -qw vaes /proc/cpuinfo; then echo aesni vaes512; elif [ $$(uname -m) = aarch64 ]; then echo armaes; elif grep -qw aes /proc/cpuinfo; then echo aesni; fi); do \
 	    last=$$(DREY_SIMD=$$kernel "$$JAVA_HOME/bin/java" -Xmx2g -cp $(BOUNDARY_OUT)/classes:$(BOUNDARY_OUT)/test-classes:$$(cat $(BOUNDARY_OUT)/test-class-path) \
 	      drey.parity.Metamorphic $$op $(METAMORPHIC_ROWS) $(if $(filter command%,$(origin SEED)),$(SEED),1) | tail -1); echo "$$last, kernels $$kernel"; \
 	    [ -z "$$first" ] || [ "$$first" = "$$last" ] || { echo "metamorphic: other kernels, other output" >&2; exit 1; }; first=$$last; \

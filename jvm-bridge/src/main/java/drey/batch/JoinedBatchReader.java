@@ -83,6 +83,7 @@ public final class JoinedBatchReader extends BatchReader {
         // The last copies of this batch, by where in the data their originals are.
         private final BinaryRowData[] copies = new BinaryRowData[COPIES];
         private final int[] copied = new int[COPIES];
+        private boolean hasCopies;
 
         Side(int arity) {
             row = new BinaryRowData(arity);
@@ -90,7 +91,10 @@ public final class JoinedBatchReader extends BatchReader {
 
         void begin(int rows) {
             this.rows = rows;
-            Arrays.fill(copies, null);
+            if (hasCopies) {
+                Arrays.fill(copies, null);
+                hasCopies = false;
+            }
         }
 
         /** The row just turned to, in memory of its own. */
@@ -102,6 +106,7 @@ public final class JoinedBatchReader extends BatchReader {
             int slot = at >>> 3 & COPIES - 1;
             if (copies[slot] == null || copied[slot] != at) {
                 copies[slot] = row.copy();
+                hasCopies = true;
                 copied[slot] = at;
             }
             return copies[slot];

@@ -25,16 +25,6 @@ class JoinParityTest {
 
     @TestFactory
     Stream<DynamicTest> everySubject() {
-        long seed = Long.getLong("drey.parity.seed", 1);
-        return Subjects.of("join").stream()
-                .map(
-                        subject ->
-                                DynamicTest.dynamicTest(
-                                        subject.toString(),
-                                        () ->
-                                                Parity.run(
-                                                        subject,
-                                                        seed + subject.toString().hashCode(),
-                                                        ROWS)));
+        return Parity.everySubject("join", ROWS);
     }
 }

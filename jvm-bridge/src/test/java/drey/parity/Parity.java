@@ -5,9 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import drey.runtime.BatchOptions;
 import drey.runtime.NativeExecutions;
 
+import org.junit.jupiter.api.DynamicTest;
+
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.random.RandomGenerator;
+import java.util.stream.Stream;
 
 /**
  * Plays a scenario on Flink's operator and on ours, side by side, and compares what they emit from checkpoint to checkpoint, so that
@@ -19,6 +22,21 @@ final class Parity {
     private static final long LONG = 50_000;
 
     private Parity() {}
+
+    /** A test for each subject of an operator, with the seed that was asked for or always the same. */
+    static Stream<DynamicTest> everySubject(String operator, long rows) {
+        long seed = Long.getLong("drey.parity.seed", 1);
+        return Subjects.of(operator).stream()
+                .map(
+                        subject ->
+                                DynamicTest.dynamicTest(
+                                        subject.toString(),
+                                        () ->
+                                                run(
+                                                        subject,
+                                                        seed + subject.toString().hashCode(),
+                                                        rows)));
+    }
 
     /** What was compared. */
     record Result(long rowsIn, long rowsOut) {}

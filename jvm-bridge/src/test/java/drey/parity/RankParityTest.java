@@ -22,16 +22,6 @@ class RankParityTest {
 
     @TestFactory
     Stream<DynamicTest> everySubject() {
-        long seed = Long.getLong("drey.parity.seed", 1);
-        return Subjects.of("rank").stream()
-                .map(
-                        subject ->
-                                DynamicTest.dynamicTest(
-                                        subject.toString(),
-                                        () ->
-                                                Parity.run(
-                                                        subject,
-                                                        seed + subject.toString().hashCode(),
-                                                        ROWS)));
+        return Parity.everySubject("rank", ROWS);
     }
 }

@@ -260,21 +260,11 @@ final class Subjects {
                                     + (upsert ? ", upsert" : "")
                                     + (ttl > 0 ? ", TTL" : "");
                     PlannedSubject subject =
-                            new PlannedSubject("aggregate " + name, "groupAggregate")
-                                    .table("t", "k STRING, a STRING, v BIGINT")
-                                    .query(
-                                            "SELECT k, "
-                                                    + calls
-                                                    + " FROM "
-                                                    + (retracts
-                                                            ? "(SELECT k, a, MAX(v) AS v FROM t"
-                                                                    + " GROUP BY k, a)"
-                                                            : "t")
-                                                    + " GROUP BY k")
-                                    .feed(
-                                            retracts
-                                                    ? Feed.changelog().unique(List.of("k", "a"))
-                                                    : Feed.append());
+                            ofEachKey(
+                                    new PlannedSubject("aggregate " + name, "groupAggregate")
+                                            .table("t", "k STRING, a STRING, v BIGINT"),
+                                    calls,
+                                    retracts);
                     if (ttl > 0) {
                         subject.option("table.exec.state.ttl", ttl + " ms");
                     }
@@ -284,28 +274,15 @@ final class Subjects {
         }
         for (boolean retracts : new boolean[] {false, true}) {
             for (int size : new int[] {1, 5, 300}) {
+                String name =
+                        "aggregate %s, bundles of %d"
+                                .formatted(retracts ? "changelog" : "append", size);
                 all.add(
-                        bundles(
-                                        "aggregate "
-                                                + (retracts ? "changelog" : "append")
-                                                + ", bundles of "
-                                                + size,
-                                        "groupAggregate",
-                                        size)
-                                .option("table.optimizer.agg-phase-strategy", "ONE_PHASE")
-                                .query(
-                                        "SELECT k, "
-                                                + calls
-                                                + " FROM "
-                                                + (retracts
-                                                        ? "(SELECT k, a, MAX(v) AS v FROM t"
-                                                                + " GROUP BY k, a)"
-                                                        : "t")
-                                                + " GROUP BY k")
-                                .feed(
-                                        retracts
-                                                ? Feed.changelog().unique(List.of("k", "a"))
-                                                : Feed.append()));
+                        ofEachKey(
+                                bundles(name, "groupAggregate", size)
+                                        .option("table.optimizer.agg-phase-strategy", "ONE_PHASE"),
+                                calls,
+                                retracts));
             }
         }
         // Its input is what a local aggregate emits. Any numbers will do but for those of COUNT,
@@ -315,6 +292,14 @@ final class Subjects {
                         .option("table.optimizer.agg-phase-strategy", "TWO_PHASE")
                         .query("SELECT k, SUM(v), MAX(v), MIN(a) FROM t GROUP BY k"));
         return all;
+    }
+
+    /** Asks for the calls of each key, over insertions or over a changelog. */
+    private static PlannedSubject ofEachKey(
+            PlannedSubject subject, String calls, boolean retracts) {
+        String input = retracts ? "(SELECT k, a, MAX(v) AS v FROM t GROUP BY k, a)" : "t";
+        return subject.query("SELECT k, " + calls + " FROM " + input + " GROUP BY k")
+                .feed(retracts ? Feed.changelog().unique(List.of("k", "a")) : Feed.append());
     }
 
     private static PlannedSubject bundles(String name, String operator, int size) {

@@ -36,17 +36,7 @@ class SubjectsParityTest {
 
     @TestFactory
     Stream<DynamicTest> sameAsFlink() {
-        long seed = Long.getLong("drey.parity.seed", 1);
-        return Subjects.of("aggregate").stream()
-                .map(
-                        subject ->
-                                DynamicTest.dynamicTest(
-                                        subject.toString(),
-                                        () ->
-                                                Parity.run(
-                                                        subject,
-                                                        seed + subject.toString().hashCode(),
-                                                        ROWS)));
+        return Parity.everySubject("aggregate", ROWS);
     }
 
     /** Of each operator some. */

@@ -74,8 +74,7 @@ class OperatorsClusterIT {
             throws Exception {
         Path go = temp.resolve("go");
         String job = cluster.submit(JOB, 2, arguments(out, true, go));
-        cluster.awaitWhileRunning(
-                job, "native state", () -> cluster.metric(job, NATIVE_METRIC) > 0);
+        awaitNativeState(job);
         Files.createFile(go);
         cluster.awaitState(job, "FINISHED");
         assertSameAsStock(lines(out));
@@ -95,11 +94,8 @@ class OperatorsClusterIT {
             throws Exception {
         Path go = temp.resolve("go");
         String job = cluster.run(jar, 2, null, arguments(out, true, go));
-        cluster.awaitWhileRunning(
-                job, "native state", () -> cluster.metric(job, NATIVE_METRIC) > 0);
-        int before = cluster.completedCheckpoints(job);
-        cluster.awaitWhileRunning(
-                job, "two checkpoints", () -> cluster.completedCheckpoints(job) >= before + 2);
+        awaitNativeState(job);
+        awaitCheckpoints(job, 2);
 
         cluster.killTaskManager(cluster.taskManagers().get(0));
         cluster.startTaskManager();
@@ -115,11 +111,8 @@ class OperatorsClusterIT {
             throws Exception {
         Path go = temp.resolve("go");
         String first = cluster.run(jar, 2, null, arguments(out, true, go));
-        cluster.awaitWhileRunning(
-                first, "native state", () -> cluster.metric(first, NATIVE_METRIC) > 0);
-        int before = cluster.completedCheckpoints(first);
-        cluster.awaitWhileRunning(
-                first, "a checkpoint", () -> cluster.completedCheckpoints(first) > before);
+        awaitNativeState(first);
+        awaitCheckpoints(first, 1);
         String savepoint = cluster.stopWithSavepoint(first);
         int written = lines(out).size();
         assertThat(written)
@@ -158,15 +151,11 @@ class OperatorsClusterIT {
                                                                             && name.endsWith(
                                                                                     NATIVE_METRIC)));
                 });
-        int before = cluster.completedCheckpoints(first);
-        cluster.awaitWhileRunning(
-                first, "two checkpoints", () -> cluster.completedCheckpoints(first) >= before + 2);
+        awaitCheckpoints(first, 2);
         cluster.killTaskManager(cluster.taskManagers().get(0));
         cluster.startTaskManager();
         cluster.await("the restore", () -> cluster.restores(first) >= 1);
-        int restored = cluster.completedCheckpoints(first);
-        cluster.awaitWhileRunning(
-                first, "a checkpoint", () -> cluster.completedCheckpoints(first) > restored);
+        awaitCheckpoints(first, 1);
         String savepoint = cluster.stopWithSavepoint(first);
 
         Process third = cluster.startTaskManager();
@@ -222,6 +211,18 @@ class OperatorsClusterIT {
                         Boolean.toString(drey));
         return Stream.concat(arguments, Stream.of(more).map(Object::toString))
                 .toArray(String[]::new);
+    }
+
+    private void awaitNativeState(String job) throws Exception {
+        cluster.awaitWhileRunning(
+                job, "native state", () -> cluster.metric(job, NATIVE_METRIC) > 0);
+    }
+
+    /** Waits for so many checkpoints more than there are. */
+    private void awaitCheckpoints(String job, int more) throws Exception {
+        int before = cluster.completedCheckpoints(job);
+        cluster.awaitWhileRunning(
+                job, "checkpoints", () -> cluster.completedCheckpoints(job) >= before + more);
     }
 
     private void assertSameAsStock(List<String> lines) {

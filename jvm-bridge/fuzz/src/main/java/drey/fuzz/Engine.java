@@ -61,7 +61,8 @@ final class Engine implements AutoCloseable {
                     "table.optimizer.distinct-agg.split.enabled", "false",
                     "table.exec.deduplicate.mini-batch.compact-changes-enabled", "false");
 
-    private static final long TIMEOUT_NANOS = TimeUnit.SECONDS.toNanos(240);
+    /** A job that stands still; so long that no busy machine is taken for one. */
+    private static final long TIMEOUT_NANOS = TimeUnit.MINUTES.toNanos(15);
 
     /** What no unit needs for its planning, but the first ones, for which classes are loaded. */
     private static final long PLANNING_NANOS = TimeUnit.SECONDS.toNanos(4);
@@ -84,6 +85,8 @@ final class Engine implements AutoCloseable {
         config.setString("jobstore.max-capacity", "5");
         config.setString("web.submit.enable", "false");
         config.setString("metrics.fetcher.update-interval", "0");
+        // All of the cluster is in this process: what doesn't answer only waits for a processor.
+        config.setString("heartbeat.timeout", "15 min");
         cluster =
                 new MiniCluster(
                         new MiniClusterConfiguration.Builder()

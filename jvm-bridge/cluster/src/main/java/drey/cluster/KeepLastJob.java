@@ -37,7 +37,8 @@ public final class KeepLastJob {
                 tables,
                 "SELECT k, id, v FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k"
                         + " ORDER BY ts DESC) AS n FROM events) WHERE n = 1",
-                args[2]);
+                args[2],
+                null);
         env.execute("keep last, drey.enabled=" + args[3]);
     }
 
@@ -65,10 +66,11 @@ public final class KeepLastJob {
                         .build());
     }
 
-    /** Writes the changelog of a query exactly once. */
-    static void write(StreamTableEnvironment tables, String query, String folder) {
-        tables.toChangelogStream(tables.sqlQuery(query))
-                .map(Row::toString)
+    /** Writes the changelog of a query exactly once; with a file, through a {@link Jam}. */
+    static void write(StreamTableEnvironment tables, String query, String folder, String jam) {
+        DataStream<String> lines =
+                tables.toChangelogStream(tables.sqlQuery(query)).map(Row::toString);
+        (jam == null ? lines : lines.map(new Jam(jam)))
                 .sinkTo(
                         FileSink.forRowFormat(new Path(folder), new SimpleStringEncoder<String>())
                                 .withRollingPolicy(OnCheckpointRollingPolicy.build())

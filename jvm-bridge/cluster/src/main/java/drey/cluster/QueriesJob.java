@@ -33,13 +33,21 @@ public final class QueriesJob {
 
     private QueriesJob() {}
 
-    /** Arguments as for {@link KeepLastJob}. */
+    /**
+     * Arguments as for {@link KeepLastJob}, and one more: a file. Rows jam behind the queries until it exists, and barriers overtake
+     * them: checkpoints are unaligned.
+     */
     public static void main(String[] args) throws Exception {
         StreamExecutionEnvironment env = StreamExecutionEnvironment.getExecutionEnvironment();
         StreamTableEnvironment tables = StreamTableEnvironment.create(env);
         tables.getConfig().set("drey.enabled", args[3]);
+        String jam = args.length > 5 ? args[5] : null;
+        if (jam != null) {
+            env.getCheckpointConfig().enableUnalignedCheckpoints();
+        }
         KeepLastJob.createEvents(env, tables, args);
-        QUERIES.forEach((name, query) -> KeepLastJob.write(tables, query, args[2] + "/" + name));
+        QUERIES.forEach(
+                (name, query) -> KeepLastJob.write(tables, query, args[2] + "/" + name, jam));
         env.execute("queries, drey.enabled=" + args[3]);
     }
 }

@@ -384,6 +384,15 @@ final class FlinkCluster implements AutoCloseable {
         return get("/jobs/" + job + "/checkpoints").path("counts").path("completed").asInt();
     }
 
+    /** Bytes of rows on their way that the last checkpoint took along; 0 if it was aligned. */
+    long bytesInFlight(String job) throws Exception {
+        return get("/jobs/" + job + "/checkpoints")
+                .path("latest")
+                .path("completed")
+                .path("persisted_data")
+                .asLong();
+    }
+
     int restores(String job) throws Exception {
         return get("/jobs/" + job + "/checkpoints").path("counts").path("restored").asInt();
     }

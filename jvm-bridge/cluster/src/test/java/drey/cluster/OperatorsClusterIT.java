@@ -37,6 +37,7 @@ class OperatorsClusterIT {
     private FlinkCluster cluster;
     private String jar;
     private List<String> stock;
+    private Path stockQueries;
 
     @BeforeAll
     void start() throws Exception {
@@ -55,6 +56,10 @@ class OperatorsClusterIT {
         // One insert a key, and a pair of updates for each further row that does not come too late.
         assertThat(stock).hasSizeGreaterThan(ROWS);
         assertThat(stock).filteredOn(line -> line.startsWith("+I")).hasSize(KEYS);
+        stockQueries = home.resolve("stock-queries");
+        String queries =
+                cluster.run(jar, QueriesJob.class, 2, null, arguments(stockQueries, false));
+        cluster.awaitState(queries, "FINISHED");
     }
 
     @AfterAll
@@ -131,26 +136,9 @@ class OperatorsClusterIT {
     /** Top-N, an aggregate and a join in one job: killed, restored, stopped, and gone on with by three subtasks. */
     @Test
     void everyOperatorSurvives(@TempDir Path out, @TempDir Path temp) throws Exception {
-        Path expected = temp.resolve("stock");
-        String stockJob = cluster.run(jar, QueriesJob.class, 2, null, arguments(expected, false));
-        cluster.awaitState(stockJob, "FINISHED");
         Path never = temp.resolve("never");
         String first = cluster.run(jar, QueriesJob.class, 2, null, arguments(out, true, never));
-        cluster.awaitWhileRunning(
-                first,
-                "state of every native operator",
-                () -> {
-                    List<String> names = cluster.metricNames(first);
-                    return NATIVE.stream()
-                            .allMatch(
-                                    operator ->
-                                            names.stream()
-                                                    .anyMatch(
-                                                            name ->
-                                                                    name.contains(operator)
-                                                                            && name.endsWith(
-                                                                                    NATIVE_METRIC)));
-                });
+        awaitNativeStateOfAll(first);
         awaitCheckpoints(first, 2);
         cluster.killTaskManager(cluster.taskManagers().get(0));
         cluster.startTaskManager();
@@ -163,11 +151,26 @@ class OperatorsClusterIT {
         String second = cluster.run(jar, QueriesJob.class, 3, savepoint, arguments(out, true));
         cluster.awaitState(second, "FINISHED");
         cluster.killTaskManager(third);
-        for (String query : QueriesJob.QUERIES.keySet()) {
-            List<String> lines = lines(expected.resolve(query));
-            assertThat(lines).as(query).hasSizeGreaterThan(1000);
-            assertSame(query, lines(out.resolve(query)), lines);
-        }
+        assertQueriesSameAsStock(out);
+    }
+
+    /** The same queries behind a jam: the restored rows come out of the operators' state and out of the buffers before them. */
+    @Test
+    void rowsInFlightOfAnUnalignedCheckpointAreNeitherLostNorDoubled(
+            @TempDir Path out, @TempDir Path temp) throws Exception {
+        Path go = temp.resolve("go");
+        Path free = temp.resolve("free");
+        String job = cluster.run(jar, QueriesJob.class, 2, null, arguments(out, true, go, free));
+        awaitNativeStateOfAll(job);
+        cluster.awaitWhileRunning(
+                job, "an unaligned checkpoint", () -> cluster.bytesInFlight(job) > 0);
+        cluster.killTaskManager(cluster.taskManagers().get(0));
+        cluster.startTaskManager();
+        cluster.await("the restore", () -> cluster.restores(job) >= 1);
+        Files.createFile(free);
+        Files.createFile(go);
+        cluster.awaitState(job, "FINISHED");
+        assertQueriesSameAsStock(out);
     }
 
     /** Class loaders come and go, the library stays: many jobs one after the other in the same TaskManagers. */
@@ -218,6 +221,25 @@ class OperatorsClusterIT {
                 job, "native state", () -> cluster.metric(job, NATIVE_METRIC) > 0);
     }
 
+    /** Waits until each operator of {@link QueriesJob} has native state. */
+    private void awaitNativeStateOfAll(String job) throws Exception {
+        cluster.awaitWhileRunning(
+                job,
+                "state of every native operator",
+                () -> {
+                    List<String> names = cluster.metricNames(job);
+                    return NATIVE.stream()
+                            .allMatch(
+                                    operator ->
+                                            names.stream()
+                                                    .anyMatch(
+                                                            name ->
+                                                                    name.contains(operator)
+                                                                            && name.endsWith(
+                                                                                    NATIVE_METRIC)));
+                });
+    }
+
     /** Waits for so many checkpoints more than there are. */
     private void awaitCheckpoints(String job, int more) throws Exception {
         int before = cluster.completedCheckpoints(job);
@@ -227,6 +249,14 @@ class OperatorsClusterIT {
 
     private void assertSameAsStock(List<String> lines) {
         assertSame("keep last", lines, stock);
+    }
+
+    private void assertQueriesSameAsStock(Path out) throws IOException {
+        for (String query : QueriesJob.QUERIES.keySet()) {
+            List<String> expected = lines(stockQueries.resolve(query));
+            assertThat(expected).as(query).hasSizeGreaterThan(1000);
+            assertSame(query, lines(out.resolve(query)), expected);
+        }
     }
 
     private static void assertSame(String what, List<String> lines, List<String> expected) {

@@ -62,9 +62,9 @@ func countDistinct(arg, filter int) spec.AggregateCall {
 	return spec.AggregateCall{Function: spec.Count, ArgList: []int{arg}, FilterArg: filter, Distinct: true, Type: "BIGINT NOT NULL"}
 }
 
-func run(b *testing.B, s spec.Spec, batches []*changelog.Batch, flush bool) {
+func run(b *testing.B, s spec.Spec, fields string, batches []*changelog.Batch, flush bool) {
 	b.Helper()
-	input, err := logical.ParseFields([]byte(bidFields))
+	input, err := logical.ParseFields([]byte(fields))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -119,9 +119,38 @@ func BenchmarkLocalAggregation(b *testing.B) {
 						Name: "localGroupAggregate", Version: 1, Grouping: []int{0}, MiniBatch: spec.Bundle{Size: int64(bundle)},
 						AggCalls: []spec.AggregateCall{call(spec.Count, "BIGINT NOT NULL"), call(spec.Sum, "BIGINT", 2)}, AggCallNeedRetractions: flags(2),
 					}
-					run(b, s, bids(b, 20*bundle/rows, rows, keys), false)
+					run(b, s, bidFields, bids(b, 20*bundle/rows, rows, keys), false)
 				})
 			}
+		}
+	}
+}
+
+// BenchmarkLocalSum is the local phase as other engines measure theirs: rows of a key and a number, 64 keys by turns, SUM alone.
+func BenchmarkLocalSum(b *testing.B) {
+	const keys = 64
+	fields := `[{"name":"key","type":"BIGINT NOT NULL"},{"name":"value","type":"BIGINT NOT NULL"}]`
+	for _, bundle := range []int{4096, 50_000} {
+		for _, rows := range []int{bundle, 1} {
+			b.Run(fmt.Sprintf("bundle=%d/batch=%d", bundle, rows), func(b *testing.B) {
+				s := &spec.LocalGroupAggregate{
+					Name: "localGroupAggregate", Version: 1, Grouping: []int{0}, MiniBatch: spec.Bundle{Size: int64(bundle)},
+					AggCalls: []spec.AggregateCall{call(spec.Sum, "BIGINT NOT NULL", 1)}, AggCallNeedRetractions: flags(1),
+				}
+				batches := make([]*changelog.Batch, max(1, keys/rows))
+				for i := range batches {
+					batch := &changelog.Batch{Offsets: []int32{0}, Kinds: make([]changelog.RowKind, rows)}
+					for j := range rows {
+						n := uint64(i*rows + j)
+						batch.Data = binary.LittleEndian.AppendUint64(batch.Data, 0)
+						batch.Data = binary.LittleEndian.AppendUint64(batch.Data, n%keys)
+						batch.Data = binary.LittleEndian.AppendUint64(batch.Data, n)
+						batch.Offsets = append(batch.Offsets, int32(len(batch.Data)))
+					}
+					batches[i] = batch
+				}
+				run(b, s, fields, batches, false)
+			})
 		}
 	}
 }
@@ -152,7 +181,7 @@ func BenchmarkPush(b *testing.B) {
 					if bundled {
 						s.MiniBatch = &spec.Bundle{Size: 50_000}
 					}
-					run(b, s, bids(b, max(20, 20_000/rows), rows, 10_000), bundled && rows > 1)
+					run(b, s, bidFields, bids(b, max(20, 20_000/rows), rows, 10_000), bundled && rows > 1)
 				})
 			}
 		}

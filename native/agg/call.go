@@ -77,7 +77,6 @@ type request struct {
 	partial    bool // what is emitted are the accumulators, not the results
 	maps       bool // and, behind them, the distinct values
 	crosses    bool // accumulators come from or go to another phase
-	nests      bool // those that are rows, too
 	columns    logical.Row
 	stampedTTL bool
 	epochs     bool

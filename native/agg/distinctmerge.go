@@ -7,6 +7,10 @@ import (
 	"drey/rowstate"
 )
 
+// orderlessPrecision is up to how many digits decimals are added in any order: 10^16 of them stay below the 38 digits at which a sum
+// becomes null and the order tells.
+const orderlessPrecision = 22
+
 // crosses tells whether a distinct call can be merged in any order of its values, which is what their way between phases
 // keeps of it.
 func crosses(c spec.AggregateCall, columns []logical.Type) bool {
@@ -20,6 +24,8 @@ func crosses(c spec.AggregateCall, columns []logical.Type) bool {
 		switch columns[c.ArgList[0]].Kind {
 		case logical.TinyInt, logical.SmallInt, logical.Integer, logical.BigInt:
 			return true
+		case logical.Decimal:
+			return columns[c.ArgList[0]].Precision <= orderlessPrecision
 		}
 	}
 	return false

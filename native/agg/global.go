@@ -36,7 +36,7 @@ func newGlobal(s *spec.GlobalGroupAggregate, input logical.Row, groups op.KeyGro
 	}
 	r := request{
 		calls: s.AggCalls, retract: s.AggCallNeedRetractions, countStar: -1, inserted: s.CountStarInserted, needs: s.NeedRetraction,
-		columns: original, stampedTTL: s.StateTTLMillis > 0, crosses: true, nests: true,
+		columns: original, stampedTTL: s.StateTTLMillis > 0, crosses: true,
 	}
 	if s.IndexOfCountStar != nil {
 		r.countStar = *s.IndexOfCountStar
@@ -73,6 +73,9 @@ func (o *Global) Push(input int, in *changelog.Batch, out *changelog.Builder) er
 	o.state.Begun = true
 	o.tick(in.Now)
 	if err := o.reserve(in, &o.keyed); err != nil {
+		return err
+	}
+	if err := o.groups.reserve(o.whole(in)); err != nil {
 		return err
 	}
 	return o.take(in, func() error { return o.finish(out) })

@@ -104,8 +104,9 @@ func (o *Incremental) Push(input int, in *changelog.Batch, out *changelog.Builde
 	if err := o.reserve(in, &o.keyed); err != nil {
 		return err
 	}
-	rows := in.Len() + len(o.dictionary.touched.refs)
-	if err := o.results.reserve(o.bundle.bytes, amount{rows: rows, elements: rows, bytes: o.bundle.bytes + o.heldBytes}); err != nil {
+	whole := o.whole(in)
+	whole.bytes += o.heldBytes
+	if err := o.results.reserve(o.bundle.bytes, whole); err != nil {
 		return err
 	}
 	return o.take(in, func() error { return o.finish(out) })

@@ -52,7 +52,7 @@ func NewLocal(s *spec.LocalGroupAggregate, input logical.Row, _ op.KeyGroups, bu
 func newLocal(s *spec.LocalGroupAggregate, input logical.Row, budget *rowstate.Budget) (*Local, error) {
 	r := request{
 		calls: s.AggCalls, retract: s.AggCallNeedRetractions, countStar: -1, inserted: s.CountStarInserted, needs: s.NeedRetraction,
-		columns: input, partial: true, maps: true, crosses: true, nests: true,
+		columns: input, partial: true, maps: true, crosses: true,
 	}
 	if s.IndexOfCountStar != nil {
 		r.countStar = *s.IndexOfCountStar

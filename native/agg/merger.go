@@ -88,7 +88,8 @@ func (m *merger) read(input int, in *changelog.Batch) error {
 	return nil
 }
 
-// reserve makes room in the bundle for the batch that was read, and in a state for the whole bundle.
+// reserve makes room in the bundle for the batch that was read, and in a state for the keys and distinct values of the whole
+// bundle.
 func (m *merger) reserve(in *changelog.Batch, state *keyed) error {
 	n, keyBytes, rowBytes := in.Len(), int64(len(m.keys.Data)), int64(len(in.Data))
 	d := m.dictionary
@@ -115,7 +116,13 @@ func (m *merger) reserve(in *changelog.Batch, state *keyed) error {
 		}
 	}
 	m.elements = m.elements.plus(m.nested)
-	return state.groups.reserve(amount{rows: rows, elements: rows + m.elements.elements, bytes: m.bundle.bytes + m.elements.bytes})
+	return nil
+}
+
+// whole is what the bundle has with the batch for which room was made: to be reserved where its accumulators go.
+func (m *merger) whole(in *changelog.Batch) amount {
+	rows := in.Len() + len(m.dictionary.touched.refs)
+	return amount{rows: rows, elements: rows + m.elements.elements, bytes: m.bundle.bytes + m.elements.bytes}
 }
 
 // take merges the batch that was read, and ends the bundle as often as it is full.

@@ -96,7 +96,7 @@ func newPlan(r request) (*plan, error) {
 			k.delimiterAt = p.textColumn(&k.delimiter)
 		}
 		k.crosses = r.crosses
-		if k.isNested() && r.crosses && !r.nests || r.partial && !k.merges() {
+		if r.partial && !k.merges() {
 			return nil, op.Unsupportedf("aggCalls[%d]: the accumulator of %s crosses phases", i, c.Function)
 		}
 		p.calls = append(p.calls, k)

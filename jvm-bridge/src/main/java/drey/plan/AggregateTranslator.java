@@ -165,7 +165,7 @@ abstract class AggregateTranslator implements Translator {
         @Override
         Optional<String> unsupported(
                 AggregateCallReader reader, NodeJson json, ReadableConfig config) {
-            return reader.unsupportedAccumulator(true);
+            return reader.unsupportedAccumulator();
         }
 
         @Override
@@ -197,7 +197,7 @@ abstract class AggregateTranslator implements Translator {
         @Override
         Optional<String> unsupported(
                 AggregateCallReader reader, NodeJson json, ReadableConfig config) {
-            return reader.unsupportedAccumulator(true);
+            return reader.unsupportedAccumulator();
         }
 
         @Override
@@ -251,7 +251,7 @@ abstract class AggregateTranslator implements Translator {
         @Override
         Optional<String> unsupported(
                 AggregateCallReader reader, NodeJson json, ReadableConfig config) {
-            return reader.unsupportedAccumulator(false);
+            return reader.unsupportedAccumulator();
         }
 
         @Override

@@ -336,6 +336,15 @@ class AggregateTranslatorTest {
     }
 
     @Test
+    void retractingAccumulatorsGoThroughTheIncrementalPhase() {
+        assertThat(
+                        verdicts(
+                                SPLIT,
+                                "SELECT k, COUNT(DISTINCT v), MAX(v), MIN(s), LISTAGG(s) FROM c GROUP BY k"))
+                .containsExactly("native", "native", "native");
+    }
+
+    @Test
     void reasonsNameTheFunction() {
         assertThat(verdicts(NO_SETTINGS, "SELECT k, mine(v) FROM t GROUP BY k"))
                 .containsExactly("flink: no native aggregate function mine");
@@ -388,16 +397,29 @@ class AggregateTranslatorTest {
 
     @Test
     void whatDependsOnOrderStaysOnFlinkInTwoPhases() {
-        assertThat(verdicts(TWO_PHASES, "SELECT k, SUM(DISTINCT d) FROM t GROUP BY k"))
-                .hasSize(2)
-                .allMatch(
-                        ("flink: the accumulator of SUM depends on the order of distinct values, which"
-                                        + " goes natively in one phase only")
-                                ::equals);
+        for (String argument : List.of("CAST(v AS DOUBLE)", "CAST(v AS DECIMAL(23, 2))")) {
+            assertThat(
+                            verdicts(
+                                    TWO_PHASES,
+                                    "SELECT k, SUM(DISTINCT " + argument + ") FROM t GROUP BY k"))
+                    .hasSize(2)
+                    .allMatch(
+                            ("flink: the accumulator of SUM depends on the order of distinct values,"
+                                            + " which goes natively in one phase only")
+                                    ::equals);
+        }
         assertThat(
                         verdicts(
                                 TWO_PHASES,
-                                "SELECT k, SUM(DISTINCT v), MIN(DISTINCT d) FROM t GROUP BY k"))
+                                "SELECT k, SUM(DISTINCT v), MIN(DISTINCT d), AVG(DISTINCT d) FROM t"
+                                        + " GROUP BY k"))
+                .containsExactly("native", "native");
+    }
+
+    /** Of the distinct values of one there is one. */
+    @Test
+    void singleValueOfDistinctValuesIsSingleValue() {
+        assertThat(verdicts(TWO_PHASES, "SELECT k, SINGLE_VALUE(DISTINCT v) FROM c GROUP BY k"))
                 .containsExactly("native", "native");
     }
 

@@ -281,6 +281,26 @@ record Query(
                         1);
         all.add(distinct.split(60, true));
         all.add(distinct.split(60, false));
+        all.add(
+                of(
+                                "extremes, split " + t,
+                                "SELECT k, COUNT(DISTINCT s), "
+                                        + calls("MIN(x), MAX(x)", "s", "i", "d20", "t9", "bo")
+                                        + ", LISTAGG(c), LISTAGG(c, '|'), AVG(DISTINCT d5), COUNT(*) FROM "
+                                        + t
+                                        + " GROUP BY k",
+                                1)
+                        .split(60, true));
+        Query decimals =
+                of(
+                        "distinct decimals of " + t,
+                        "SELECT k, SUM(DISTINCT d5), AVG(DISTINCT d20), SUM(DISTINCT d20) FILTER (WHERE f1),"
+                                + " COUNT(DISTINCT d20) FROM "
+                                + t
+                                + " GROUP BY k",
+                        1);
+        all.add(decimals.twoPhases(80));
+        all.add(decimals.upserts().twoPhases(30));
     }
 
     private static void addForms(List<Query> all, String t) {
@@ -367,6 +387,12 @@ record Query(
                                             + " DISTINCT id, s, d20, t9 FROM R) GROUP BY id",
                                     1)
                             .natives(2));
+            all.add(
+                    of(
+                            "one distinct value",
+                            "SELECT id, SINGLE_VALUE(DISTINCT s), SINGLE_VALUE(DISTINCT d20), COUNT(*) FROM R"
+                                    + " GROUP BY id",
+                            1));
         }
     }
 }

@@ -6,6 +6,7 @@ import org.apache.flink.runtime.operators.testutils.MockEnvironment;
 import org.apache.flink.runtime.operators.testutils.MockEnvironmentBuilder;
 import org.apache.flink.runtime.operators.testutils.MockInputSplitProvider;
 import org.apache.flink.runtime.state.StateBackend;
+import org.apache.flink.runtime.state.storage.JobManagerCheckpointStorage;
 import org.apache.flink.streaming.api.operators.BoundedMultiInput;
 import org.apache.flink.streaming.api.operators.BoundedOneInput;
 import org.apache.flink.streaming.api.operators.OneInputStreamOperator;
@@ -125,6 +126,8 @@ final class Harness extends AbstractStreamOperatorTestHarness<RowData> {
         if (backend != null) {
             harness.setStateBackend(backend);
         }
+        // Of five megabytes at most, if nothing is said: a long run has more state.
+        harness.setCheckpointStorage(new JobManagerCheckpointStorage(Integer.MAX_VALUE));
         harness.setOutputCreator(serializer -> log);
         harness.setup(new RowDataSerializer(output));
         return harness;

@@ -58,7 +58,7 @@ final class Parity {
     /** The same for a thread that isn't the only one to do so: whoever started them counts the rows. */
     static Result play(Subject subject, long seed, long rows) throws Exception {
         SplittableRandom rng = new SplittableRandom(seed);
-        int keySpace = new int[] {3, 40, 1000}[rng.nextInt(3)];
+        int keySpace = subject.keySpace(new int[] {3, 40, 1000}[rng.nextInt(3)], rows);
         try {
             return play(subject, rng, keySpace, rows, 100);
         } catch (Throwable e) {

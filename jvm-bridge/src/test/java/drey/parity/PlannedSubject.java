@@ -46,6 +46,7 @@ final class PlannedSubject implements Subject {
     private Feed feed = Feed.append();
     private Identity identity = Identity.SEQUENCE;
     private boolean rocks;
+    private boolean growing;
     private Planned planned;
 
     private record Planned(
@@ -109,6 +110,12 @@ final class PlannedSubject implements Subject {
 
     PlannedSubject identity(Identity level) {
         identity = level;
+        return this;
+    }
+
+    /** What comes out is as long as all rows of a key: a long run has more keys, not longer output rows. */
+    PlannedSubject growing() {
+        growing = true;
         return this;
     }
 
@@ -234,6 +241,11 @@ final class PlannedSubject implements Subject {
     @Override
     public Identity identity() {
         return identity;
+    }
+
+    @Override
+    public int keySpace(int drawn, long rows) {
+        return growing ? (int) Math.max(drawn, rows / 50) : drawn;
     }
 
     @Override

@@ -70,6 +70,11 @@ interface Subject {
     /** A new stream of input. */
     Feed.Rows feed(RandomGenerator rng, int keySpace);
 
+    /** How many different keys a run of so many rows has, if so many were drawn. */
+    default int keySpace(int drawn, long rows) {
+        return drawn;
+    }
+
     /** State retention in milliseconds, 0 if none: clocks then jump to its ends. */
     default long ttl() {
         return 0;

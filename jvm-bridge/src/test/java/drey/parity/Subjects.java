@@ -248,6 +248,7 @@ final class Subjects {
                         .query(
                                 "SELECT k, FIRST_VALUE(v), LAST_VALUE(a), LISTAGG(a), LISTAGG(a, '|') FROM t"
                                         + " GROUP BY k")
+                        .growing()
                         .feed(Feed.append()));
         String calls =
                 "COUNT(*), COUNT(v), SUM(v), AVG(v), MIN(a), MAX(v), SUM(v) FILTER (WHERE a <> '7'),"

@@ -52,8 +52,14 @@ final class RankTranslator implements Translator {
         NodeJson range = json.object("rankRange");
         RankRange rankRange;
         switch (range.text("type")) {
-            case "Constant" ->
-                    rankRange = new RankRange.Constant(range.number("start"), range.number("end"));
+            case "Constant" -> {
+                long start = range.number("start");
+                long end = range.number("end");
+                if (start > end) {
+                    return new Translation.Fallback("rank range is from " + start + " to " + end);
+                }
+                rankRange = new RankRange.Constant(start, end);
+            }
             case "Variable" -> rankRange = new RankRange.Variable((int) range.number("endIndex"));
             default -> {
                 return new Translation.Fallback("rank range is " + range.text("type"));
@@ -107,12 +113,22 @@ final class RankTranslator implements Translator {
                         function,
                         partition,
                         orderBy,
-                        rankRange,
+                        fromOne(rankRange),
                         primaryKeys,
                         outputRowNumber,
                         json.bool("generateUpdateBefore"),
                         ttl),
                 new StockOperator(KeyedProcessOperator.class, stock(function)));
+    }
+
+    /**
+     * A range that starts before the first rank holds the same ranks as one that starts there. Flink's choice of a function tells them
+     * apart, so that comes first.
+     */
+    private static RankRange fromOne(RankRange range) {
+        return range instanceof RankRange.Constant constant && constant.start() < 1
+                ? new RankRange.Constant(1, constant.end())
+                : range;
     }
 
     private static Class<?> stock(Function function) {

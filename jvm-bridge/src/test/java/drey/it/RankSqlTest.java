@@ -45,6 +45,9 @@ class RankSqlTest {
         APPEND(topN("events", "price DESC, ts", "rn <= 5", "k, id, price, note, ts")),
         APPEND_NUMBERED(topN("events", "ts DESC, note", "rn <= 5", "k, rn, id, price, note, ts")),
         APPEND_OFFSET(topN("events", "ts DESC", "rn BETWEEN 3 AND 6", "k, id, note, ts")),
+        /** One rank, but not by the function that Flink has for one. */
+        APPEND_FROM_BELOW(
+                topN("events", "price DESC, ts", "rn BETWEEN -5 AND 1", "k, id, price, ts")),
         APPEND_NULLS(
                 topN("events", "note DESC NULLS FIRST, ts DESC", "rn <= 4", "k, rn, note, ts")),
         TOP_1(topN("events", "price DESC, ts", "rn = 1", "k, id, price, ts")),
@@ -68,6 +71,8 @@ class RankSqlTest {
         UPDATING_TOP_1(topN(counts("id, note"), "c DESC", "rn = 1", "k, id, note, c")),
         RETRACTING(topN(counts("id, note"), "c ASC, id", "rn <= 2", "k, id, note, c")),
         RETRACTING_NUMBERED(topN(counts("id, note"), "c ASC", "rn <= 3", "k, rn, id, note, c")),
+        RETRACTING_FROM_BELOW(
+                topN(counts("id, note"), "c ASC", "rn BETWEEN 0 AND 2", "k, id, note, c")),
         RETRACTING_OFFSET(
                 retractingOffset("k, id, note, c"), retractingOffset("k, id, note, c, rn")),
         RETRACTING_WHOLE_TABLE(

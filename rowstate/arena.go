@@ -33,7 +33,7 @@ type Arena struct {
 // NewArena returns an empty arena whose memory the budget counts for that purpose.
 func NewArena(b *Budget, purpose string) *Arena {
 	a := &Arena{reg: newRegion(b, purpose, maxRegion), next: firstRef * refUnit}
-	a.reg.raw = true
+	a.reg.raw, a.reg.rows = true, true
 	a.base = a.reg.base
 	if invariants.Enabled {
 		a.blocks = map[Ref]int{}

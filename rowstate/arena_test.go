@@ -191,6 +191,42 @@ func TestLargeRegionsAskForHugePages(t *testing.T) {
 	}
 }
 
+// TestRowsDoWithoutDearHugePages: where huge pages are dear, rows are kept in small ones, and tables as ever.
+func TestRowsDoWithoutDearHugePages(t *testing.T) {
+	var h hugePageSupply
+	h.cost(4<<20, 1.9e6)
+	if !h.wanted(1) {
+		t.Error("two huge pages in 1.9 ms are not dear")
+	}
+	h.cost(4<<20, 2.1e6)
+	for mapped := int64(0); mapped < dearHugePages; mapped += 4 << 20 {
+		if h.wanted(4 << 20) {
+			t.Fatalf("tried again after %d bytes", mapped)
+		}
+	}
+	if !h.wanted(4 << 20) {
+		t.Error("never tried again")
+	}
+
+	defer hugePages.without.Store(0)
+	hugePages.without.Store(1 << 40)
+	rows, table := NewArena(NewBudget(0), "rows"), NewTable(NewBudget(0), TableOptions{KeyWidth: 8, Purpose: "table"})
+	defer rows.Close()
+	defer table.Close()
+	for _, a := range []*Arena{rows, table.arena} {
+		if err := a.Reserve(16 * hugeSize); err != nil {
+			t.Fatal(err)
+		}
+		a.reg.settle()
+	}
+	if asksForHugePages(t, rows.base) {
+		t.Error("rows ask for huge pages")
+	}
+	if !asksForHugePages(t, table.arena.base) {
+		t.Skip("the kernel has no huge pages, or doesn't tell of them")
+	}
+}
+
 // asksForHugePages tells whether the mapping at p has the flag that madvise(MADV_HUGEPAGE) sets.
 func asksForHugePages(t *testing.T, p unsafe.Pointer) bool {
 	maps, err := os.ReadFile("/proc/self/smaps")

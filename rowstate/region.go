@@ -2,7 +2,9 @@ package rowstate
 
 import (
 	"fmt"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -37,6 +39,7 @@ type region struct {
 	dirty    int64           // bytes that may not be zero though nobody uses them: what is left of a recycled region's last life
 	pending  *sync.WaitGroup // of populate
 	slow     bool            // grows slower than others of its size
+	rows     bool            // read a row at a time, not a line of memory: can do with small pages
 	raw      bool            // its owner writes before it reads: what a recycled region still has is not cleared
 }
 
@@ -48,7 +51,7 @@ func newRegion(b *Budget, purpose string, most int64) *region {
 	}
 	most = (most + hugeSize - 1) &^ (hugeSize - 1)
 	if r := idle.take(most); r != nil {
-		r.budget, r.purpose, r.slow, r.raw = b, purpose, false, false
+		r.budget, r.purpose, r.slow, r.rows, r.raw = b, purpose, false, false, false
 		return r
 	}
 	for ; ; most = max(most/2, hugeSize) {
@@ -153,9 +156,56 @@ func (r *region) populate(from, to int64) {
 	}
 	pages := r.bytes(from, to)
 	r.pending.Go(func() {
-		_ = unix.Madvise(pages, unix.MADV_HUGEPAGE)
-		_ = unix.Madvise(pages, unix.MADV_POPULATE_WRITE)
+		huge := !r.rows || hugePages.wanted(to-from)
+		if huge {
+			_ = unix.Madvise(pages, unix.MADV_HUGEPAGE)
+		}
+		runtime.LockOSThread()
+		start := threadTime()
+		err := unix.Madvise(pages, unix.MADV_POPULATE_WRITE)
+		spent := threadTime() - start
+		runtime.UnlockOSThread()
+		if huge && err == nil {
+			hugePages.cost(to-from, spent)
+		}
 	})
+}
+
+// threadTime is the CPU time of the calling thread in nanoseconds.
+func threadTime() int64 {
+	var t unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t)
+	return t.Nano()
+}
+
+// hugePages tells all regions of rows whether huge pages are worth what they cost. A virtual machine may give memory that is
+// free back to its host, and does so huge page by huge page: getting one then costs the host 512 faults, 4 ms where
+// zeroing takes 0.2. Small pages come from what broken ones have left, which the machine still has.
+var hugePages hugePageSupply
+
+const (
+	dearHugePage  = 1e6       // nanoseconds; small pages instead of one take some 0.7 ms
+	dearHugePages = 256 << 20 // bytes mapped in small pages before huge ones are tried again
+)
+
+type hugePageSupply struct {
+	without atomic.Int64 // bytes that are still to be mapped without
+}
+
+// wanted tells whether the next bytes are to be in huge pages.
+func (h *hugePageSupply) wanted(bytes int64) bool {
+	if h.without.Load() <= 0 {
+		return true
+	}
+	h.without.Add(-bytes)
+	return false
+}
+
+// cost takes note of the CPU time that huge pages took.
+func (h *hugePageSupply) cost(bytes, nanos int64) {
+	if nanos*hugeSize > dearHugePage*bytes {
+		h.without.Store(dearHugePages)
+	}
 }
 
 // settle waits until no populate is under way: its pages may be about to become somebody else's.

@@ -75,6 +75,7 @@ func NewTable(b *Budget, opts TableOptions) *Table {
 		width: uintptr(opts.KeyWidth), valLen: opts.ValueSize, valSize: int(pad8(uintptr(opts.ValueSize))), hash: opts.hash, kernels: opts.kernels,
 		arena: NewArena(b, opts.Purpose), segments: newSegments(b, opts.Purpose+" index"),
 	}
+	t.arena.reg.rows = false // entries are looked up in any order, a line at a time
 	if t.kernels == nil {
 		t.kernels = &process.kernels
 	}

@@ -10,7 +10,7 @@ KEYS.rank         = 100000
 KEYS.rank-retract = 200000
 
 .PHONY: bench-operator
-bench-operator: lib need-mvn ## OP=deduplicate|rank|rank-retract|join|aggregate alone on Flink's harness, native against stock: ROWS= KEYS= PAIRS=
+bench-operator: lib need-mvn ## OP=deduplicate|rank|rank-retract|join|aggregate alone on Flink's harness, native against stock: ROWS= KEYS= PAIRS= HEAP=6g
 	@$(MVN) -q -pl :drey-flink test-compile dependency:build-classpath -Dmdep.outputFile=$(CURDIR)/$(BOUNDARY_OUT)/test-class-path -Dmdep.includeScope=test
-	@"$$JAVA_HOME/bin/java" -Xmx6g -cp $(BOUNDARY_OUT)/classes:$(BOUNDARY_OUT)/test-classes:$$(cat $(BOUNDARY_OUT)/test-class-path) \
-	  drey.parity.OperatorBenchmark $(OP) $(ROWS) $(KEYS) $(PAIRS)
+	@"$$JAVA_HOME/bin/java" -Xmx$(or $(HEAP),6g) -cp $(BOUNDARY_OUT)/classes:$(BOUNDARY_OUT)/test-classes:$$(cat $(BOUNDARY_OUT)/test-class-path) \
+	  drey.parity.OperatorBenchmark $(OP) $(ROWS) $(KEYS) $(PAIRS) $(KEYS_CSV)

@@ -6,10 +6,12 @@
 #   RUNG=replay        replay: events prepared in memory; generator: made while the query runs; kafka: JSON in a broker's
 #                      topic to another topic, exactly once, a checkpoint every second
 #   BACKEND=heap       heap or rocksdb: where stock operators keep their state
-#   PARALLELISM=1
+#   PARALLELISM=1      OBJECT_REUSE=true  MINIBATCH=false (true: 2 s, 50,000 rows). These three, RUNG and BACKEND may be lists
 #   PAIRS=1            how often each engine runs; they alternate
 #   FRESH_JVM=false    true: every run in a JVM of its own, warmed up; slower, and what figures should come from
-#   OBJECT_REUSE=true  MINIBATCH=false
+#   FACTORS=9          of a list of settings: how many may differ from the plain ones at a time
+#   STATE=             true: also the state's size, a full checkpoint, and recovery after kill -9, under plain settings
+#   PACE=0             events per second of wall time that the source emits; 0: as fast as possible
 #   RATE=10000         events per second of event time
 #   SEED=1             CHANGELOG=no-update-before (or all)  SINK=digest (or blackhole: nothing is compared)
 #   WARMUP=500000      events run with each engine before anything is measured
@@ -18,7 +20,8 @@
 #   CHECKPOINT=        how often to take one: 1s; none by default, but 1s with RUNG=kafka
 #   CONF=              further Flink options: key=value;key=value
 #   README=            with `report`: file to write the table of medians into, between its marks
-#   CSV=               file to append a line per run to; RESUME=true leaves out queries that it has already
+#   CSV=               file to append a line per run to; RESUME=true leaves out what it has already
+#   PLANS=             file: write what is native of each query, and why the rest is not, and run nothing
 #   PROFILE=           folder: profile both engines instead of timing them
 #   FLINK=2.2.1        Flink line
 #   JAVA_OPTS=         further options of the JVM
@@ -59,7 +62,9 @@ fi
 
 classpath=$jar:$(cat "$target/classpath.txt")
 if [ "${1:-}" = report ]; then
-  exec "$java" -cp "$classpath" drey.nexmark.Report "${CSV:-nexmark/out/results.csv}" nexmark/out/report.html nexmark/out/report.md ${README:-}
+  mkdir -p nexmark/out
+  exec "$java" -cp "$classpath" drey.nexmark.report.Report "${CSV:-nexmark/out/results.csv}" nexmark/out/report.html nexmark/out/report.md \
+    ${README:+"$README" nexmark/RESULTS.md}
 fi
 
 events=${EVENTS:-2000000}
@@ -70,7 +75,7 @@ heap=${HEAP:-$((2 + events * 6 / 10000000 + 1))g}
 free=$(awk '/MemAvailable/ { print int($2 / 1024) }' /proc/meminfo 2>/dev/null || echo 0)
 # Rows to replay take 0.3 KB an event, state up to 0.6 KB.
 need=$((1500 + events / 1100))
-if [ "${RUNG:-replay}" = replay ] && [ "$free" -gt 0 ] && [ "$need" -gt "$free" ]; then
+if [[ ,${RUNG:-replay}, == *,replay,* ]] && [ "$free" -gt 0 ] && [ "$need" -gt "$free" ]; then
   fail "$events events need about $need MB of memory, $free MB are free: use fewer EVENTS, or RUNG=generator"
 fi
 
@@ -82,7 +87,7 @@ for package in java.lang java.util java.nio java.time java.util.concurrent; do
   opens+=(--add-opens=java.base/$package=ALL-UNNAMED)
 done
 
-if [ "${RUNG:-}" = kafka ] && newer nexmark/broker/target/classpath.txt nexmark/broker/pom.xml; then
+if [[ ,${RUNG:-}, == *,kafka,* ]] && newer nexmark/broker/target/classpath.txt nexmark/broker/pom.xml; then
   echo "getting the Kafka broker" >&2
   .ci/mvn -q -f nexmark/broker/pom.xml package || fail "the Kafka broker's artifacts can't be had (see above)"
 fi
@@ -113,7 +118,11 @@ option csv "${CSV:-}"
 option resume "${RESUME:-}"
 option profile "${PROFILE:-}"
 option explain "${EXPLAIN:-}"
-[ "${RUNG:-}" != kafka ] || option broker-classpath nexmark/broker/target/classpath.txt
+option plans "${PLANS:-}"
+option factors "${FACTORS:-}"
+option state "${STATE:-}"
+option pace "${PACE:-}"
+[[ ,${RUNG:-}, != *,kafka,* ]] || option broker-classpath nexmark/broker/target/classpath.txt
 option progress $progress
 
 mkdir -p nexmark/out

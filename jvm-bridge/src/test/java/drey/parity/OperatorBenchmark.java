@@ -16,7 +16,11 @@ import org.apache.flink.table.runtime.keyselector.RowDataKeySelector;
 import org.apache.flink.table.types.logical.LogicalTypeRoot;
 import org.apache.flink.table.types.logical.RowType;
 
+import java.io.IOException;
 import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -35,7 +39,7 @@ import java.util.stream.IntStream;
  * <p>Everything that both pay alike is out of the measure: rows are made before the clock starts, and what is emitted is folded
  * into a digest of a few nanoseconds. The digests of both engines must be equal, or the run counts for nothing.
  *
- * <p>Arguments: operator, rows, keys, pairs.
+ * <p>Arguments: operator, rows, keys, pairs, and a file to append the figures to, for the report on Nexmark.
  */
 public final class OperatorBenchmark {
 
@@ -68,10 +72,12 @@ public final class OperatorBenchmark {
         int rowCount = Integer.parseInt(args[1]);
         int keys = Integer.parseInt(args[2]);
         int pairs = Integer.parseInt(args[3]);
-        new OperatorBenchmark(BenchmarkInput.of(args[0], rowCount, keys)).compare(args[0], pairs);
+        Path csv = args.length > 4 ? Path.of(args[4]) : null;
+        new OperatorBenchmark(BenchmarkInput.of(args[0], rowCount, keys))
+                .compare(args[0], keys, pairs, csv);
     }
 
-    private void compare(String operator, int pairs) throws Exception {
+    private void compare(String operator, int keys, int pairs, Path csv) throws Exception {
         Subject subject = input.subject();
         BinaryRowData[] rows = input.rows();
         Supplier<Object> stock = subject::stock;
@@ -112,6 +118,11 @@ public final class OperatorBenchmark {
                 }
             }
             report(name, theirs, natives);
+            if (csv != null) {
+                String what = "%s,%s,%d,%d,".formatted(operator, name, count, keys);
+                append(csv, what + "stock", theirs);
+                append(csv, what + "drey", natives);
+            }
         }
     }
 
@@ -147,6 +158,23 @@ public final class OperatorBenchmark {
                 ratios.length,
                 1e9 / median(theirs),
                 1e9 / median(natives));
+    }
+
+    /** The columns are those of {@code KeysLine} in nexmark/. */
+    private static void append(Path csv, String what, List<Run> runs) throws IOException {
+        String header =
+                Files.exists(csv)
+                        ? ""
+                        : "operator,backend,rows,keys,engine,cpu_ns_per_row,state_bytes_per_key\n";
+        Files.createDirectories(csv.toAbsolutePath().getParent());
+        String line =
+                String.format(
+                        Locale.ROOT,
+                        "%s,%.4f,%.4f%n",
+                        what,
+                        median(runs),
+                        runs.get(0).stateBytesPerKey);
+        Files.writeString(csv, header + line, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
     }
 
     private static double median(List<Run> runs) {

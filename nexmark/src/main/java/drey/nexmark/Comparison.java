@@ -2,11 +2,16 @@ package drey.nexmark;
 
 import drey.nexmark.digest.ChangelogDigest;
 import drey.nexmark.digest.ChangelogDigest.Sameness;
+import drey.nexmark.measure.CpuSplit;
+import drey.nexmark.measure.Figures;
+import drey.nexmark.measure.RunResult;
+import drey.nexmark.measure.TextTable;
+import drey.nexmark.report.Conditions;
+import drey.nexmark.report.Line;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.ToDoubleFunction;
-import org.apache.flink.runtime.util.EnvironmentInformation;
 
 /** The runs of one query by both engines, and whether they say the same. */
 final class Comparison {
@@ -57,15 +62,15 @@ final class Comparison {
         long events = options.number("events");
         for (List<RunResult> runs : List.of(stock, drey)) {
             for (RunResult run : runs) {
-                if (run.rowsIn() != events) {
+                if (run.figures().rowsIn() != events) {
                     faults.add(
                             "%s read %,d events of %,d"
-                                    .formatted(run.engine(), run.rowsIn(), events));
+                                    .formatted(run.engine(), run.figures().rowsIn(), events));
                 }
-                if (run.engine().equals("stock") && run.nativeRows() > 0) {
+                if (run.engine().equals("stock") && run.figures().nativeRows() > 0) {
                     faults.add("a native operator took part in a stock run");
                 }
-                if (run.nativeNodes() > 0 && run.nativeRows() == 0) {
+                if (run.nativeNodes() > 0 && run.figures().nativeRows() == 0) {
                     faults.add("the plan has native operators, but none saw a row");
                 }
             }
@@ -78,7 +83,8 @@ final class Comparison {
 
     /** Whether any part of the query ran natively. */
     boolean isNative() {
-        return drey.stream().allMatch(run -> run.nativeNodes() > 0 && run.nativeRows() > 0);
+        return drey.stream()
+                .allMatch(run -> run.nativeNodes() > 0 && run.figures().nativeRows() > 0);
     }
 
     boolean isValid() {
@@ -87,15 +93,15 @@ final class Comparison {
 
     /** Whether the command may end with success: a single query is run to see Drey at work. */
     boolean isGood() {
-        return isValid() && (isNative() || options.queries().size() > 1);
+        return isValid() && (isNative() || options.queries().size() > 1 || query == Query.SOURCE);
     }
 
     double wallRatio() {
-        return median(stock, RunResult::seconds) / median(drey, RunResult::seconds);
+        return median(stock, Figures::seconds) / median(drey, Figures::seconds);
     }
 
     double cpuRatio() {
-        return median(stock, RunResult::cpuPerEvent) / median(drey, RunResult::cpuPerEvent);
+        return median(stock, Figures::cpuNsPerEvent) / median(drey, Figures::cpuNsPerEvent);
     }
 
     String table() {
@@ -103,7 +109,7 @@ final class Comparison {
         text.append("Nexmark ")
                 .append(query.name())
                 .append(", ")
-                .append(conditions(options))
+                .append(Matrix.conditions(options))
                 .append('\n');
         String[] header = {
             "engine",
@@ -113,6 +119,10 @@ final class Comparison {
             "events/s",
             "CPU-ns/event",
             "peak RSS",
+            "heap",
+            "native",
+            "p50",
+            "p99",
             "p99 batching"
         };
         List<String[]> rows = new ArrayList<>(List.of(header, row(stock), row(drey)));
@@ -125,11 +135,15 @@ final class Comparison {
                     "%.2fx".formatted(wallRatio()),
                     "%.2fx".formatted(cpuRatio()),
                     "",
+                    "",
+                    "",
+                    "",
+                    "",
                     ""
                 });
-        text.append(align(rows));
+        text.append(TextTable.align(rows));
         text.append("CPU-ns/event by thread: ").append(splitLine()).append('\n');
-        if (!options.get("checkpoint").isEmpty()) {
+        if (!options.checkpoint().isEmpty()) {
             text.append("checkpoints: ").append(checkpointLine()).append('\n');
         }
         text.append("changelog digest: ").append(digestLine()).append('\n');
@@ -148,19 +162,28 @@ final class Comparison {
 
     private String[] row(List<RunResult> runs) {
         RunResult last = runs.get(runs.size() - 1);
-        boolean isNative = last.nativeRows() > 0;
+        boolean isNative = last.figures().nativeRows() > 0;
         return new String[] {
             last.engine(),
-            "%,d".formatted(last.rowsIn()),
-            last.digest() == null ? "-" : "%,d".formatted(last.rowsOut()),
-            spread(runs, RunResult::seconds, "%.2f"),
-            spread(runs, RunResult::eventsPerSecond, "%,.0f"),
-            spread(runs, RunResult::cpuPerEvent, "%,.0f"),
-            last.peakRss() == 0
+            "%,d".formatted(last.figures().rowsIn()),
+            last.digest() == null ? "-" : "%,d".formatted(last.figures().rowsOut()),
+            spread(runs, Figures::seconds, "%.2f"),
+            spread(runs, Figures::eventsPerSecond, "%,.0f"),
+            spread(runs, Figures::cpuNsPerEvent, "%,.0f"),
+            last.figures().peakRss() == 0
                     ? "-"
-                    : "%,.0f MB".formatted(median(runs, RunResult::peakRss) / (1 << 20)),
-            isNative ? "%.2f ms".formatted(median(runs, RunResult::p99Nanos) / 1e6) : "-"
+                    : "%,.0f MB".formatted(median(runs, Figures::peakRss) / (1 << 20)),
+            "%,.0f MB".formatted(median(runs, Figures::peakHeap) / (1 << 20)),
+            isNative ? "%,.0f MB".formatted(median(runs, Figures::nativeBytes) / (1 << 20)) : "-",
+            millis(runs, Figures::latencyP50Ns),
+            millis(runs, Figures::latencyP99Ns),
+            isNative ? millis(runs, Figures::batchingP99Ns) : "-"
         };
+    }
+
+    private static String millis(List<RunResult> runs, ToDoubleFunction<Figures> what) {
+        double nanos = median(runs, what);
+        return nanos == 0 ? "-" : "%.2f ms".formatted(nanos / 1e6);
     }
 
     private String splitLine() {
@@ -170,8 +193,8 @@ final class Comparison {
                     "%s %,.0f / %,.0f"
                             .formatted(
                                     group.label(),
-                                    median(stock, run -> run.cpuPerEvent(group)),
-                                    median(drey, run -> run.cpuPerEvent(group))));
+                                    median(stock, f -> f.cpu().of(group)),
+                                    median(drey, f -> f.cpu().of(group))));
         }
         return String.join(", ", parts) + "  (stock / drey)";
     }
@@ -183,10 +206,10 @@ final class Comparison {
                     "%s %.0f of %.0f ms (longest %.0f), %.1f MB"
                             .formatted(
                                     runs.get(0).engine(),
-                                    median(runs, run -> run.checkpoints().completed()),
-                                    median(runs, run -> run.checkpoints().meanMillis()),
-                                    median(runs, run -> run.checkpoints().maxMillis()),
-                                    median(runs, run -> run.checkpoints().lastBytes()) / 1e6));
+                                    median(runs, f -> f.checkpoint().checkpoints()),
+                                    median(runs, f -> f.checkpoint().checkpointMeanMs()),
+                                    median(runs, f -> f.checkpoint().checkpointMaxMs()),
+                                    median(runs, f -> f.checkpoint().checkpointLastBytes()) / 1e6));
         }
         return String.join("; ", parts);
     }
@@ -217,15 +240,16 @@ final class Comparison {
         if (run.plan().isEmpty()) {
             return "nothing (Drey has nothing to say about this plan)";
         }
-        String counted = "%,d rows through native operators".formatted(run.nativeRows());
+        String counted = "%,d rows through native operators".formatted(run.figures().nativeRows());
         return counted + "\n  " + run.plan().replace("\n", "\n  ");
     }
 
     private static String spread(
-            List<RunResult> runs, ToDoubleFunction<RunResult> what, String format) {
+            List<RunResult> runs, ToDoubleFunction<Figures> what, String format) {
         String text = format.formatted(median(runs, what));
         if (runs.size() > 1) {
-            double[] values = runs.stream().mapToDouble(what).sorted().toArray();
+            double[] values =
+                    runs.stream().map(RunResult::figures).mapToDouble(what).sorted().toArray();
             text +=
                     " [%s..%s]"
                             .formatted(
@@ -235,71 +259,38 @@ final class Comparison {
         return text;
     }
 
-    static double median(List<RunResult> runs, ToDoubleFunction<RunResult> what) {
-        double[] values = runs.stream().mapToDouble(what).toArray();
+    static double median(List<RunResult> runs, ToDoubleFunction<Figures> what) {
+        double[] values = runs.stream().map(RunResult::figures).mapToDouble(what).toArray();
         Arrays.sort(values);
         int half = values.length / 2;
         return values.length % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
     }
 
-    static String align(List<String[]> rows) {
-        int[] widths = new int[rows.get(0).length];
-        for (String[] row : rows) {
-            for (int i = 0; i < row.length; i++) {
-                widths[i] = Math.max(widths[i], row[i].length());
-            }
-        }
-        StringBuilder text = new StringBuilder();
-        for (String[] row : rows) {
-            StringBuilder line = new StringBuilder();
-            for (int i = 0; i < row.length; i++) {
-                String format = (i == 0 ? "%-" : "  %") + Math.max(1, widths[i]) + "s";
-                line.append(format.formatted(row[i]));
-            }
-            text.append(line.toString().stripTrailing()).append('\n');
-        }
-        return text.toString();
-    }
-
-    /** One line per run, for the results file. */
-    List<Line> lines() {
-        Line.Conditions conditions = conditions(options);
+    /**
+     * One line per run, for the results file.
+     *
+     * @param first number of the first pair
+     */
+    List<Line> lines(int first) {
+        Conditions conditions = Matrix.conditions(options);
         String verdict = isValid() ? (isNative() ? "native" : "flink") : "invalid";
         List<Line> lines = new ArrayList<>();
         for (List<RunResult> runs : List.of(stock, drey)) {
             for (int i = 0; i < runs.size(); i++) {
                 RunResult run = runs.get(i);
+                boolean comparable = run.digest() != null && sameness != Sameness.NOTHING;
+                String digest = comparable ? "%016x".formatted(run.digest().value()) : "";
                 lines.add(
                         new Line(
                                 query.name(),
                                 conditions,
                                 run.engine(),
-                                i,
-                                run.seconds(),
-                                run.cpuPerEvent(),
-                                Arrays.stream(CpuSplit.Group.values())
-                                        .map(run::cpuPerEvent)
-                                        .toList(),
-                                run.rowsOut(),
-                                run.peakRss(),
-                                run.p99Nanos(),
-                                run.nativeRows(),
-                                run.checkpoints(),
+                                first + i,
+                                run.figures(),
+                                digest,
                                 verdict));
             }
         }
         return lines;
-    }
-
-    static Line.Conditions conditions(Options options) {
-        return new Line.Conditions(
-                EnvironmentInformation.getVersion(),
-                options.get("rung"),
-                options.get("backend"),
-                options.parallelism(),
-                options.is("object-reuse"),
-                options.is("minibatch"),
-                options.get("checkpoint"),
-                options.number("events"));
     }
 }

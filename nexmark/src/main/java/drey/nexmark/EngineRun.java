@@ -1,23 +1,43 @@
 package drey.nexmark;
 
+import drey.nexmark.measure.Checkpoints;
+import drey.nexmark.measure.EmbeddedCluster;
+import drey.nexmark.measure.Memory;
+import drey.nexmark.measure.NativeProof;
+import drey.nexmark.measure.Probe;
+import drey.nexmark.measure.Profile;
+import drey.nexmark.measure.RunResult;
+import drey.nexmark.measure.StateMetrics;
+import drey.nexmark.measure.StateSize;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.flink.api.common.JobExecutionResult;
 import org.apache.flink.configuration.Configuration;
+import org.apache.flink.core.execution.CheckpointType;
+import org.apache.flink.core.execution.JobClient;
+import org.apache.flink.runtime.checkpoint.CompletedCheckpointStats;
+import org.apache.flink.runtime.minicluster.MiniCluster;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.table.api.EnvironmentSettings;
 import org.apache.flink.table.api.TableResult;
 import org.apache.flink.table.api.bridge.java.StreamTableEnvironment;
+import org.apache.flink.util.FileUtils;
 
 /** Runs one query with one engine on an embedded cluster of its own. */
 final class EngineRun {
 
     private static final AtomicInteger NAMES = new AtomicInteger();
     private static final String SECTION = "== Drey ==";
+
+    /** By then native operators have told their metrics, which they do a second after the last row, and a cluster has gone. */
+    private static final long METRICS_MILLIS = 1_500;
 
     private final Options options;
     private final Query query;
@@ -50,6 +70,7 @@ final class EngineRun {
             }
             String plan = engine.equals("drey") ? dreySection(tables.explainSql(insert)) : "";
             NativeProof.reset();
+            StateMetrics.reset();
             System.gc();
             Memory.resetPeak();
             profile = profiling ? Profile.start(label) : null;
@@ -68,26 +89,128 @@ final class EngineRun {
                 }
             }
             probe.jobEnded();
-            long peak = Memory.peak();
             Rung.Outcome outcome = rung.outcome(query, events, name, probe);
             return new RunResult(
                     engine,
-                    outcome.rowsIn(),
-                    outcome.rowsOut(),
-                    probe.seconds(),
-                    probe.cpuNanos(),
-                    probe.cpuSplit(),
-                    peak == 0 ? 0 : Math.max(0, peak - rung.preparedBytes()),
-                    NativeProof.p99Nanos(),
-                    NativeProof.rowsIn(),
-                    (int) plan.lines().filter(line -> line.endsWith(": native")).count(),
+                    probe.figures(
+                            outcome.rowsIn(), outcome.rowsOut(), rung.preparedBytes(), checkpoints),
+                    (int) plan.lines().filter(Plans::isNative).count(),
                     plan,
-                    checkpoints,
                     outcome.digest(),
                     outcome.recording());
         } finally {
             Probe.forget(name);
         }
+    }
+
+    /** What the state takes when all events are in it. */
+    StateSize stateSize(long events) throws Exception {
+        // What the embedded cluster itself takes is the same with one event, and no state to speak
+        // of; once what is made but
+        // once has been made.
+        stateAfter(1);
+        StateSize nothing = stateAfter(1);
+        return stateAfter(events).minus(nothing);
+    }
+
+    private StateSize stateAfter(long events) throws Exception {
+        String name = "run-" + NAMES.incrementAndGet();
+        Probe probe = Probe.of(name);
+        try {
+            Configuration configuration = configuration();
+            configuration.setString("execution.checkpointing.interval", "1 h");
+            configuration.setString("execution.checkpointing.timeout", "10 min");
+            Path checkpoints = Files.createTempDirectory("nexmark-checkpoints");
+            configuration.setString("execution.checkpointing.dir", checkpoints.toUri().toString());
+            StreamTableEnvironment tables = environment(configuration);
+            List<String> statements =
+                    new MemoryRung(options.with("sink", "blackhole"))
+                            .staying()
+                            .statements(query, events, name, -1);
+            for (String statement : statements.subList(0, statements.size() - 1)) {
+                tables.executeSql(statement);
+            }
+            StateMetrics.reset();
+            long heap = Memory.liveHeap();
+            JobClient job =
+                    tables.executeSql(statements.get(statements.size() - 1))
+                            .getJobClient()
+                            .orElseThrow();
+            MiniCluster cluster = EmbeddedCluster.of(job);
+            CompletableFuture<JobExecutionResult> ended = job.getJobExecutionResult();
+            while (probe.rowsIn() < events) {
+                Thread.sleep(20);
+                if (ended.isDone()) {
+                    ended.get();
+                }
+            }
+            // The first passes through all rows that are under way, the second finds everything at
+            // rest.
+            checkpoint(cluster, job);
+            checkpoint(cluster, job);
+            CompletedCheckpointStats checkpoint =
+                    cluster.getExecutionGraph(job.getJobID())
+                            .get()
+                            .getCheckpointStatsSnapshot()
+                            .getHistory()
+                            .getLatestCompletedCheckpoint();
+            Thread.sleep(METRICS_MILLIS);
+            StateSize size =
+                    new StateSize(
+                            StateMetrics.keys(),
+                            Memory.liveHeap() - heap,
+                            StateMetrics.bytes(),
+                            checkpoint.getStateSize(),
+                            checkpoint.getEndToEndDuration());
+            job.cancel().get();
+            ended.exceptionally(cancelled -> null).get();
+            Thread.sleep(METRICS_MILLIS);
+            FileUtils.deleteDirectoryQuietly(checkpoints.toFile());
+            return size;
+        } finally {
+            Probe.forget(name);
+        }
+    }
+
+    /** A full checkpoint; with few events the source can be through before the last task has started. */
+    private static void checkpoint(MiniCluster cluster, JobClient job) throws Exception {
+        for (int refused = 0; ; refused++) {
+            try {
+                cluster.triggerCheckpoint(job.getJobID(), CheckpointType.FULL).get();
+                return;
+            } catch (ExecutionException e) {
+                if (refused == 100) {
+                    throw e;
+                }
+                Thread.sleep(50);
+            }
+        }
+    }
+
+    String name() {
+        return engine;
+    }
+
+    /** Runs some events, so that what follows is not about the compiler. */
+    void warmUp() throws Exception {
+        long events = Math.min(options.number("warmup"), options.number("events"));
+        if (events > 0) {
+            run(events, -1, "warm-up");
+        }
+    }
+
+    /** The configuration that a cluster of processes would run this with. */
+    Map<String, String> clusterConfiguration() throws IOException {
+        Map<String, String> conf = new LinkedHashMap<>(configuration().toMap());
+        StateMetrics.options().keySet().forEach(conf::remove);
+        return conf;
+    }
+
+    /** The query over a source that stays when it has emitted everything. Other processes can't replay what is in this one. */
+    List<String> stayingStatements() {
+        return new MemoryRung(options.with("rung", "generator").with("sink", "blackhole"))
+                .staying()
+                .statements(query, options.number("events"), "staying", -1);
     }
 
     /** Makes the runs that follow take a profile. */
@@ -112,8 +235,12 @@ final class EngineRun {
     }
 
     private StreamTableEnvironment environment() throws IOException {
+        return environment(configuration());
+    }
+
+    private static StreamTableEnvironment environment(Configuration configuration) {
         StreamExecutionEnvironment env =
-                StreamExecutionEnvironment.getExecutionEnvironment(configuration());
+                StreamExecutionEnvironment.getExecutionEnvironment(configuration);
         return StreamTableEnvironment.create(
                 env, EnvironmentSettings.newInstance().inStreamingMode().build());
     }
@@ -139,18 +266,19 @@ final class EngineRun {
             conf.put("table.exec.mini-batch.allow-latency", "2 s");
             conf.put("table.exec.mini-batch.size", "50000");
         }
-        if (!options.get("checkpoint").isEmpty()) {
-            conf.put("execution.checkpointing.interval", options.get("checkpoint"));
+        if (!options.checkpoint().isEmpty()) {
+            conf.put("execution.checkpointing.interval", options.checkpoint());
             Path dir = Files.createTempDirectory("nexmark-checkpoints");
             conf.put("execution.checkpointing.dir", dir.toUri().toString());
             dir.toFile().deleteOnExit();
         }
+        conf.putAll(StateMetrics.options());
         conf.put("drey.enabled", Boolean.toString(engine.equals("drey")));
         conf.putAll(options.configuration());
         return Configuration.fromMap(conf);
     }
 
-    private static String dreySection(String explained) {
+    static String dreySection(String explained) {
         int at = explained.indexOf(SECTION);
         return at < 0 ? "" : explained.substring(at + SECTION.length()).strip();
     }

@@ -3,6 +3,7 @@ package drey.nexmark;
 import drey.nexmark.digest.ChangelogDigest;
 import drey.nexmark.digest.ChangelogDigest.Sameness;
 import drey.nexmark.kafka.Topics;
+import drey.nexmark.measure.Probe;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -80,6 +81,9 @@ final class KafkaRung implements Rung {
         source.put("scan.startup.mode", "earliest-offset");
         source.put("scan.bounded.mode", "specific-offsets");
         source.put("scan.bounded.specific-offsets", offsets(shares(events)));
+        if (query == Query.SOURCE) {
+            return query.statements(source, Map.of("connector", "blackhole"));
+        }
         Map<String, String> sink = new LinkedHashMap<>();
         sink.put("connector", query.updating() ? "upsert-kafka" : "kafka");
         sink.put("topic", output(run));
@@ -111,6 +115,9 @@ final class KafkaRung implements Rung {
     @Override
     public Outcome outcome(Query query, long events, String run, Probe probe) throws Exception {
         long rowsIn = Arrays.stream(shares(events)).sum();
+        if (query == Query.SOURCE) {
+            return new Outcome(rowsIn, rowsIn, null, null);
+        }
         Sameness sameness = query.sameness(options.parallelism(), options.is("minibatch"));
         try (Topics topics = topics()) {
             boolean keyed = query.updating();

@@ -2,6 +2,7 @@ package drey.nexmark;
 
 import drey.nexmark.digest.ChangelogDigest.Sameness;
 import drey.nexmark.generator.GeneratorConfig;
+import drey.nexmark.measure.Probe;
 import drey.nexmark.source.ReplayStore;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -11,9 +12,16 @@ import java.util.Map;
 final class MemoryRung implements Rung {
 
     private final Options options;
+    private boolean stays;
 
     MemoryRung(Options options) {
         this.options = options;
+    }
+
+    /** Makes the source stay when it has emitted everything, and with it the job. */
+    MemoryRung staying() {
+        stays = true;
+        return this;
     }
 
     @Override
@@ -43,7 +51,11 @@ final class MemoryRung implements Rung {
     }
 
     private Map<String, String> source(long events, String run) {
-        return source(options, options.generator().withEvents(events), run);
+        Map<String, String> with = source(options, options.generator().withEvents(events), run);
+        if (stays) {
+            with.put("stay", "true");
+        }
+        return with;
     }
 
     /** Options of the table that the benchmark's own source is. */
@@ -55,6 +67,9 @@ final class MemoryRung implements Rung {
         with.put("seed", options.get("seed"));
         with.put("mode", options.replay() ? "replay" : "generate");
         with.put("run", run);
+        if (options.number("pace") > 0) {
+            with.put("pace", options.get("pace"));
+        }
         return with;
     }
 

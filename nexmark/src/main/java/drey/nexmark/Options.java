@@ -33,9 +33,17 @@ record Options(Map<String, String> values) {
         DEFAULTS.put("fresh-jvm", "false");
         DEFAULTS.put("checkpoint", "");
         DEFAULTS.put("conf", "");
+        // Events per second of wall time that sources emit; 0 is as fast as possible.
+        DEFAULTS.put("pace", "0");
         DEFAULTS.put("csv", "");
+        // The matrix: how many settings may differ from the plain ones, and what is measured beside
+        // the timed runs.
+        DEFAULTS.put("factors", "9");
+        DEFAULTS.put("state", "");
+        DEFAULTS.put("kind", "");
         DEFAULTS.put("progress", "false");
         DEFAULTS.put("explain", "false");
+        DEFAULTS.put("plans", "");
         DEFAULTS.put("resume", "false");
         DEFAULTS.put("profile", "");
         // One run of one engine, for a parent process that asked for fresh JVMs.
@@ -58,34 +66,30 @@ record Options(Map<String, String> values) {
             }
             values.put(name, args[i + 1].trim());
         }
-        if (values.get("rung").equals("kafka") && values.get("checkpoint").isEmpty()) {
-            // Transactions end with checkpoints.
-            values.put("checkpoint", "1 s");
-        }
         Options options = new Options(values);
         options.check();
         return options;
     }
 
     private void check() {
-        oneOf("rung", "replay", "generator", "kafka");
-        oneOf("backend", "heap", "rocksdb");
+        eachOf("rung", "replay", "generator", "kafka");
+        eachOf("backend", "heap", "rocksdb");
+        eachOf("object-reuse", "true", "false");
+        eachOf("minibatch", "true", "false");
         oneOf("changelog", "no-update-before", "all");
         oneOf("sink", "digest", "blackhole");
         oneOf("engine", "", "stock", "drey");
-        for (String name :
-                List.of(
-                        "object-reuse",
-                        "minibatch",
-                        "fresh-jvm",
-                        "progress",
-                        "explain",
-                        "resume")) {
+        for (String name : List.of("fresh-jvm", "progress", "explain", "resume")) {
             oneOf(name, "true", "false");
         }
-        for (String name : List.of("events", "parallelism", "pairs", "rate")) {
+        for (String name : List.of("events", "pairs", "rate")) {
             if (number(name) < 1) {
                 throw new IllegalArgumentException(name + " must be at least 1, is " + get(name));
+            }
+        }
+        for (String each : list("parallelism")) {
+            if (with("parallelism", each).number("parallelism") < 1) {
+                throw new IllegalArgumentException("parallelism must be at least 1, is " + each);
             }
         }
         queries();
@@ -98,6 +102,15 @@ record Options(Map<String, String> values) {
                     "%s must be one of %s, is '%s'"
                             .formatted(name, String.join(", ", allowed), get(name)));
         }
+    }
+
+    private void eachOf(String name, String... allowed) {
+        list(name).forEach(value -> with(name, value).oneOf(name, allowed));
+    }
+
+    /** The values of an option that may have several. */
+    List<String> list(String name) {
+        return List.of(get(name).split(",")).stream().map(String::trim).toList();
     }
 
     String get(String name) {
@@ -130,6 +143,24 @@ record Options(Map<String, String> values) {
 
     GeneratorConfig generator() {
         return GeneratorConfig.of(number("seed"), number("events"), number("rate"));
+    }
+
+    /** How often to take a checkpoint, or nothing. Kafka's transactions end with them. */
+    String checkpoint() {
+        return get("rung").equals("kafka") && get("checkpoint").isEmpty()
+                ? "1 s"
+                : get("checkpoint");
+    }
+
+    /** Settings that have no column of their own and aren't as usual. */
+    String unusual() {
+        List<String> unusual = new ArrayList<>();
+        for (String name : List.of("rate", "seed", "changelog", "sink", "pace", "conf")) {
+            if (!get(name).equals(DEFAULTS.get(name))) {
+                unusual.add(name + "=" + get(name));
+            }
+        }
+        return String.join(" ", unusual);
     }
 
     Path csv() {

@@ -1,5 +1,6 @@
 package drey.nexmark;
 
+import drey.nexmark.measure.Probe;
 import java.io.PrintStream;
 import java.util.Locale;
 

@@ -2,6 +2,7 @@ package drey.nexmark;
 
 import drey.nexmark.digest.ChangelogDigest;
 import drey.nexmark.digest.Recording;
+import drey.nexmark.measure.Probe;
 import java.util.List;
 
 /** Where the events of a run come from and where its changes go. */

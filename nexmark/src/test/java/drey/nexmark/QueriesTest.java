@@ -2,13 +2,19 @@ package drey.nexmark;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import drey.nexmark.digest.ChangelogDigest;
 import drey.nexmark.digest.ChangelogDigest.Sameness;
 import drey.nexmark.generator.EventGenerator;
 import drey.nexmark.generator.GeneratorConfig;
+import drey.nexmark.measure.Checkpoints;
+import drey.nexmark.measure.Figures;
+import drey.nexmark.measure.RunResult;
+import drey.nexmark.measure.StateSize;
+import drey.nexmark.report.Summary;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -50,15 +56,24 @@ class QueriesTest {
     void givesTheSameWithDreyAsWithFlinkAlone(Query query) throws Exception {
         RunResult stock = stock(query, options());
         RunResult drey = new EngineRun(options(), query, "drey").run(EVENTS, -1, "");
-        assertThat(stock.rowsIn()).isEqualTo(EVENTS);
-        assertThat(stock.rowsOut()).isEqualTo(stock.digest().rows());
-        assertThat(stock.nativeRows()).isZero();
-        assertThat(drey.nativeRows() > 0).isEqualTo(drey.nativeNodes() > 0);
+        assertThat(stock.figures().rowsIn()).isEqualTo(EVENTS);
+        assertThat(stock.figures().rowsOut()).isEqualTo(stock.digest().rows());
+        assertThat(stock.figures().nativeRows()).isZero();
+        assertThat(drey.figures().nativeRows() > 0).isEqualTo(drey.nativeNodes() > 0);
         assertThat(stock.digest().sameness()).isEqualTo(query.sameness(1, false));
         assertThat(drey.digest().firstDifference(stock.digest())).isEqualTo(-1);
         if (query.name().equals("q18")) {
-            assertThat(drey.nativeRows()).isEqualTo(EVENTS / 50 * 46);
+            assertThat(drey.figures().nativeRows()).isEqualTo(EVENTS / 50 * 46);
         }
+    }
+
+    /** The document is about the line that Drey is built for unless asked otherwise. */
+    @Test
+    void thePlansAreAsDocumented() throws Exception {
+        assumeTrue(Matrix.conditions(options()).flink().equals("2.2.1"));
+        assertThat(Path.of("PLANS.md"))
+                .as("make nexmark-plans writes it anew")
+                .hasContent(Plans.document(options()));
     }
 
     /** Their joins of two streams are regular ones; those of q7 and q8, like q13's, are joins of windows and with a table. */
@@ -80,7 +95,7 @@ class QueriesTest {
         Query q0 = query("q0");
         RunResult replay = stock(q0, options());
         RunResult generated = stock(q0, options("--rung", "generator"));
-        assertThat(replay.rowsOut()).isEqualTo(EVENTS / 50 * 46);
+        assertThat(replay.figures().rowsOut()).isEqualTo(EVENTS / 50 * 46);
         assertThat(generated.digest().firstDifference(replay.digest())).isEqualTo(-1);
     }
 
@@ -89,22 +104,26 @@ class QueriesTest {
         Query q20 = query("q20");
         RunResult one = stock(q20, options());
         RunResult two = stock(q20, options("--parallelism", "2"));
-        assertThat(one.rowsOut()).isPositive();
+        assertThat(one.figures().rowsOut()).isPositive();
         assertThat(two.digest().firstDifference(one.digest())).isEqualTo(-1);
     }
 
-    @Test
-    void q18KeepsTheLastBidOfEachBidderOnEachAuction() throws Exception {
+    private static Set<String> biddersAndAuctions() {
         Set<String> pairs = new HashSet<>();
-        long bids = 0;
         EventGenerator generator = new EventGenerator(GeneratorConfig.of(1, EVENTS, 10_000));
         for (int event = 0; event < EVENTS; event++) {
             if (generator.type(event) == EventGenerator.BID) {
                 RowData bid = generator.next(event).getRow(3, 7);
                 pairs.add(bid.getLong(0) + "/" + bid.getLong(1));
-                bids++;
             }
         }
+        return pairs;
+    }
+
+    @Test
+    void q18KeepsTheLastBidOfEachBidderOnEachAuction() throws Exception {
+        Set<String> pairs = biddersAndAuctions();
+        long bids = EVENTS / 50 * 46;
         // In time order, every bid is the last so far: the first of its pair is inserted, each
         // other one replaces.
         ChangelogDigest all = stock(query("q18"), options("--changelog", "all")).digest();
@@ -157,9 +176,11 @@ class QueriesTest {
         RunResult run = stock(query("q2"), options());
         run.write(folder.resolve("run"));
         RunResult read = RunResult.read(folder.resolve("run"));
-        assertThat(read.rowsOut()).isEqualTo(run.rowsOut());
-        assertThat(read.cpuNanos()).isEqualTo(run.cpuNanos());
-        assertThat(read.cpuSplit()).isEqualTo(run.cpuSplit());
+        // Figures are kept to four digits.
+        assertThat(read.figures().rowsOut()).isEqualTo(run.figures().rowsOut());
+        assertThat(read.figures().cpuNsPerEvent())
+                .isCloseTo(run.figures().cpuNsPerEvent(), within(0.001));
+        assertThat(read.figures().checkpoint()).isEqualTo(run.figures().checkpoint());
         assertThat(read.digest().firstDifference(run.digest())).isEqualTo(-1);
     }
 
@@ -182,111 +203,57 @@ class QueriesTest {
                 .contains("INVALID: the changelogs differ");
 
         RunResult claimed =
-                new RunResult(
-                        "drey",
-                        EVENTS,
-                        stock.rowsOut(),
-                        1,
-                        1,
-                        stock.cpuSplit(),
-                        1,
-                        1,
-                        0,
-                        1,
-                        "x: native",
-                        Checkpoints.NONE,
-                        stock.digest(),
-                        null);
+                new RunResult("drey", figures(stock, 0), 1, "x: native", stock.digest(), null);
         Comparison unproven = new Comparison(options, q18, List.of(stock), List.of(claimed));
         assertThat(unproven.table()).contains("INVALID: the plan has native operators, but none");
 
         RunResult proven =
-                new RunResult(
-                        "drey",
-                        EVENTS,
-                        stock.rowsOut(),
-                        1,
-                        1,
-                        stock.cpuSplit(),
-                        1,
-                        1,
-                        9_200,
-                        1,
-                        "x: native",
-                        Checkpoints.NONE,
-                        stock.digest(),
-                        null);
+                new RunResult("drey", figures(stock, 9_200), 1, "x: native", stock.digest(), null);
         Comparison good = new Comparison(options, q18, List.of(stock), List.of(proven));
         assertThat(good.isGood()).isTrue();
         assertThat(good.table()).doesNotContain("INVALID");
-        List<Line> lines = new ArrayList<>(good.lines());
-        assertThat(Summary.lastLine(Summary.of(lines), 0))
+        assertThat(Summary.lastLine(Summary.of(good.lines(0)), 0))
                 .startsWith("nexmark: 1 queries, 1 valid, geomean wall ")
                 .contains("worst q18 ");
     }
 
-    @Test
-    void resultsSurviveTheirFileAndMakeAReport(@TempDir Path folder) throws Exception {
-        Line.Conditions conditions =
-                new Line.Conditions("2.2.1", "replay", "heap", 1, true, false, "", 1_000_000);
-        List<Double> split = List.of(1_000.0, 2_000.0, 500.0, 250.0, 250.0);
-        List<Line> lines = new ArrayList<>();
-        double[][] cost = {{4, 8, 6}, {2, 2, 2}};
-        for (int i = 0; i < 3; i++) {
-            lines.add(line("q18", conditions, "stock", i, cost[0][i], split, "native"));
-            lines.add(line("q18", conditions, "drey", i, cost[1][i], split, "native"));
-        }
-        lines.add(line("q0", conditions, "stock", 0, 1, split, "flink"));
-        lines.add(line("q0", conditions, "drey", 0, 1, split, "flink"));
-        lines.add(line("q4", conditions, "stock", 0, 1, split, "invalid"));
-        lines.add(line("q4", conditions, "drey", 0, 1, split, "invalid"));
-        Path csv = folder.resolve("results.csv");
-        Line.append(csv, lines.subList(0, 6));
-        Line.append(csv, lines.subList(6, lines.size()));
-        assertThat(Line.read(csv)).isEqualTo(lines);
-
-        List<Summary> summaries = Summary.of(lines);
-        assertThat(summaries).extracting(Summary::query).containsExactly("q18", "q0", "q4");
-        assertThat(summaries.get(0).wall()).isEqualTo(new Summary.Ratio(3, 2, 4));
-        assertThat(Summary.lastLine(summaries, 1))
-                .isEqualTo(
-                        "nexmark: 4 queries, 2 valid, geomean wall 3.00x, geomean cpu 3.00x, worst q18"
-                                + " 3.00x");
-        assertThat(Report.markdown(summaries))
-                .contains("| q18 | 166,667 | 500,000 | 3.00x [2.00..4.00] |")
-                .contains("| INVALID |");
-        // Of stock's 6,000 ns, 2,000 are the operators' and 1,000 the source's.
-        assertThat(Report.bounds(summaries))
-                .contains("| q18 | 3.00x | 1.50x | 6.00x | 50 % | 100 % | 25 % |");
-        String readme = "a\n" + Report.BEGIN + "\nold\n" + Report.END + "\nb";
-        assertThat(Report.replaced(readme, "new\n\n"))
-                .isEqualTo("a\n" + Report.BEGIN + "\nnew\n" + Report.END + "\nb");
-        assertThatThrownBy(() -> Report.replaced("none", "")).hasMessageContaining("no lines");
-        assertThat(Report.html(summaries)).contains("<svg").contains("q18").endsWith("</html>\n");
+    private static Figures figures(RunResult like, long nativeRows) {
+        return new Figures(
+                EVENTS,
+                like.figures().rowsOut(),
+                1,
+                1,
+                like.figures().cpu(),
+                1,
+                1,
+                1,
+                1,
+                1,
+                1,
+                nativeRows,
+                Checkpoints.NONE);
     }
 
-    private static Line line(
-            String query,
-            Line.Conditions conditions,
-            String engine,
-            int run,
-            double cost,
-            List<Double> split,
-            String verdict) {
-        return new Line(
-                query,
-                conditions,
-                engine,
-                run,
-                cost,
-                cost * 1_000,
-                split,
-                1,
-                1,
-                1,
-                1,
-                new Checkpoints(1, 2, 3, 4),
-                verdict);
+    @Test
+    void latencyIsThatOfTheEventBehindAWatermark() throws Exception {
+        Figures q0 = stock(query("q0"), options()).figures();
+        assertThat(q0.latencyP50Ns()).isPositive().isLessThanOrEqualTo(q0.latencyP99Ns());
+        // At 20,000 events per second half the events take a quarter of a second.
+        RunResult paced = stock(query("q0"), options("--pace", "20000"));
+        assertThat(paced.figures().seconds()).isGreaterThan(0.4);
+    }
+
+    @Test
+    void stateIsMeasuredWithAllEventsInIt() throws Exception {
+        Query q18 = query("q18");
+        StateSize stock = new EngineRun(options(), q18, "stock").stateSize(EVENTS);
+        StateSize drey = new EngineRun(options(), q18, "drey").stateSize(EVENTS);
+        assertThat(stock.stateKeys()).isZero();
+        assertThat(stock.nativeBytes()).isZero();
+        assertThat(stock.fullCheckpointBytes()).isGreaterThan(100_000);
+        assertThat(drey.stateKeys()).isEqualTo(biddersAndAuctions().size());
+        assertThat(drey.nativeBytes()).isGreaterThan(100_000);
+        assertThat(drey.fullCheckpointBytes()).isGreaterThan(100_000);
     }
 
     @Test

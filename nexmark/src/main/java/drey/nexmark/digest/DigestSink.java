@@ -1,8 +1,10 @@
 package drey.nexmark.digest;
 
-import drey.nexmark.Probe;
 import drey.nexmark.digest.ChangelogDigest.Sameness;
+import drey.nexmark.measure.Latency;
+import drey.nexmark.measure.Probe;
 import java.util.concurrent.atomic.AtomicLong;
+import org.apache.flink.api.common.eventtime.Watermark;
 import org.apache.flink.api.connector.sink2.Sink;
 import org.apache.flink.api.connector.sink2.SinkWriter;
 import org.apache.flink.api.connector.sink2.WriterInitContext;
@@ -50,15 +52,18 @@ final class DigestSink implements Sink<RowData> {
         private final Recording recording;
         private final ChangelogDigest digest;
         private final Probe probe;
+        private final Latency latency = new Latency();
         private final AtomicLong received;
+        private final boolean hashes;
         private long count;
 
         Writer(DigestSink sink) {
-            hasher = new RowHasher(sink.type, sink.key);
             digest = new ChangelogDigest(sink.sameness);
             keyed = sink.keyed;
+            hashes = sink.sameness != Sameness.NOTHING || sink.record >= 0;
+            hasher = hashes ? new RowHasher(sink.type, sink.key) : null;
             record = sink.record;
-            text = new RowText(sink.type);
+            text = record >= 0 ? new RowText(sink.type) : null;
             recording = record >= 0 ? new Recording() : null;
             probe = Probe.of(sink.run);
             received = probe.sink();
@@ -66,15 +71,23 @@ final class DigestSink implements Sink<RowData> {
 
         @Override
         public void write(RowData row, Context context) {
-            hasher.hash(row);
             RowKind kind = row.getRowKind();
+            if (!hashes) {
+                digest.apply(kind, 0, 0);
+            } else {
+                hasher.hash(row);
+                digest(kind, row);
+            }
+            if ((++count & 1023) == 0) {
+                received.lazySet(count);
+            }
+        }
+
+        private void digest(RowKind kind, RowData row) {
             if (keyed) {
                 digest.applyKeyed(kind, hasher.keyHash(), hasher.rowHash());
             } else {
                 digest.apply(kind, hasher.keyHash(), hasher.rowHash());
-            }
-            if ((++count & 1023) == 0) {
-                received.lazySet(count);
             }
             if (recording != null && ChangelogDigest.bucket(hasher.keyHash()) == record) {
                 record(kind, row);
@@ -89,9 +102,18 @@ final class DigestSink implements Sink<RowData> {
         }
 
         @Override
+        public void writeWatermark(Watermark watermark) {
+            long since = probe.since(watermark.getTimestamp());
+            if (since >= 0) {
+                latency.add(since);
+            }
+        }
+
+        @Override
         public void flush(boolean endOfInput) {
             received.lazySet(count);
             if (endOfInput) {
+                probe.add(latency);
                 probe.finished(digest, recording);
             }
         }

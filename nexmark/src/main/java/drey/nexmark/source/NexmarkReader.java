@@ -1,6 +1,7 @@
 package drey.nexmark.source;
 
-import drey.nexmark.Probe;
+import drey.nexmark.measure.EventClock;
+import drey.nexmark.measure.Probe;
 import drey.nexmark.generator.GeneratorConfig;
 import java.util.ArrayList;
 import java.util.List;
@@ -27,7 +28,10 @@ final class NexmarkReader implements SourceReader<RowData, NexmarkSplit> {
 
     private final GeneratorConfig config;
     private final boolean replay;
+    private final Pace pace;
+    private final boolean stay;
     private final Probe probe;
+    private final EventClock clock;
     private final AtomicLong emitted;
     private final List<Open> open = new ArrayList<>();
     private CompletableFuture<Void> available = new CompletableFuture<>();
@@ -35,10 +39,17 @@ final class NexmarkReader implements SourceReader<RowData, NexmarkSplit> {
     private boolean started;
     private long count;
 
-    NexmarkReader(GeneratorConfig config, boolean replay, String run) {
+    /**
+     * @param pace events per second to emit, or 0 for as fast as possible
+     * @param stay whether the reader stays when it has emitted everything, and with it the job and its state
+     */
+    NexmarkReader(GeneratorConfig config, boolean replay, long pace, boolean stay, String run) {
         this.config = config;
         this.replay = replay;
+        this.pace = new Pace(pace);
+        this.stay = stay;
         this.probe = Probe.of(run);
+        this.clock = probe.clock(config);
         this.emitted = probe.source();
     }
 
@@ -48,9 +59,12 @@ final class NexmarkReader implements SourceReader<RowData, NexmarkSplit> {
     @Override
     public InputStatus pollNext(ReaderOutput<RowData> output) {
         if (open.isEmpty()) {
-            if (noMoreSplits) {
+            if (noMoreSplits && !stay) {
                 probe.sourceEnds();
                 return InputStatus.END_OF_INPUT;
+            }
+            if (noMoreSplits) {
+                probe.sourceStays();
             }
             if (available.isDone()) {
                 available = new CompletableFuture<>();
@@ -68,6 +82,8 @@ final class NexmarkReader implements SourceReader<RowData, NexmarkSplit> {
             }
         }
         EventCursor cursor = furthestBehind.cursor;
+        pace.await(cursor.position());
+        clock.emitting(cursor.position());
         int rows = 0;
         while (rows < ROWS_PER_POLL) {
             RowData row = cursor.next();

@@ -24,13 +24,27 @@ public final class NexmarkSource implements Source<RowData, NexmarkSplit, List<N
     private final GeneratorConfig config;
     private final boolean replay;
     private final int splits;
+    private final long pace;
+    private final boolean stay;
     private final String run;
 
-    /** @param splits number of splits; 0 makes one per source subtask */
-    public NexmarkSource(GeneratorConfig config, boolean replay, int splits, String run) {
+    /**
+     * @param splits number of splits; 0 makes one per source subtask
+     * @param pace events per second, or 0 for as fast as possible
+     * @param stay whether the source stays after its last event
+     */
+    public NexmarkSource(
+            GeneratorConfig config,
+            boolean replay,
+            int splits,
+            long pace,
+            boolean stay,
+            String run) {
         this.config = config;
         this.replay = replay;
         this.splits = splits;
+        this.pace = pace;
+        this.stay = stay;
         this.run = run;
     }
 
@@ -41,7 +55,7 @@ public final class NexmarkSource implements Source<RowData, NexmarkSplit, List<N
 
     @Override
     public SourceReader<RowData, NexmarkSplit> createReader(SourceReaderContext context) {
-        return new NexmarkReader(config, replay, run);
+        return new NexmarkReader(config, replay, pace, stay, run);
     }
 
     @Override

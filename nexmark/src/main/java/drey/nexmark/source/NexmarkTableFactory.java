@@ -51,6 +51,10 @@ public final class NexmarkTableFactory implements DynamicTableSourceFactory {
     private static final ConfigOption<String> MODE =
             ConfigOptions.key("mode").stringType().defaultValue("generate");
     private static final ConfigOption<Integer> SPLITS = integer("splits", 0);
+    private static final ConfigOption<Long> PACE =
+            ConfigOptions.key("pace").longType().defaultValue(0L);
+    private static final ConfigOption<Boolean> STAY =
+            ConfigOptions.key("stay").booleanType().defaultValue(false);
     private static final ConfigOption<String> RUN =
             ConfigOptions.key("run").stringType().defaultValue("");
 
@@ -126,6 +130,8 @@ public final class NexmarkTableFactory implements DynamicTableSourceFactory {
                 SEED,
                 MODE,
                 SPLITS,
+                PACE,
+                STAY,
                 RUN);
     }
 
@@ -173,7 +179,12 @@ public final class NexmarkTableFactory implements DynamicTableSourceFactory {
                         options.get(BID_SIZE));
         return new TableSource(
                 new NexmarkSource(
-                        config, mode.equals("replay"), options.get(SPLITS), options.get(RUN)));
+                        config,
+                        mode.equals("replay"),
+                        options.get(SPLITS),
+                        options.get(PACE),
+                        options.get(STAY),
+                        options.get(RUN)));
     }
 
     /**

@@ -130,7 +130,7 @@ class NexmarkSourceTest {
     }
 
     private NexmarkReader reader(boolean replay, List<NexmarkSplit> splits) {
-        NexmarkReader reader = new NexmarkReader(config, replay, "test");
+        NexmarkReader reader = new NexmarkReader(config, replay, 0, false, "test");
         reader.start();
         reader.addSplits(splits);
         reader.notifyNoMoreSplits();

@@ -1,4 +1,4 @@
-package drey.nexmark;
+package drey.nexmark.measure;
 
 import java.lang.reflect.InvocationTargetException;
 import java.util.regex.Matcher;
@@ -8,18 +8,18 @@ import java.util.regex.Pattern;
  * What native operators have counted in this JVM, through {@code drey.runtime.NativeExecutions}: rows they processed are
  * the proof that they ran. Looked up by name, so that the benchmark also runs where Drey isn't on the class path.
  */
-final class NativeProof {
+public final class NativeProof {
 
     private static final String COUNTERS = "drey.runtime.NativeExecutions";
     private static final Pattern LINE = Pattern.compile("(?m)^(\\S+): .*rows in (\\d+)");
 
     private NativeProof() {}
 
-    static void reset() {
+    public static void reset() {
         call("reset");
     }
 
-    static long rowsIn() {
+    public static long rowsIn() {
         long rows = 0;
         Matcher line = LINE.matcher(describe());
         while (line.find()) {
@@ -29,7 +29,7 @@ final class NativeProof {
     }
 
     /** The slowest native operator's quantile 0.99 of the time that batching held a row back. */
-    static long p99Nanos() {
+    public static long p99Nanos() {
         long worst = 0;
         Matcher line = LINE.matcher(describe());
         while (line.find()) {

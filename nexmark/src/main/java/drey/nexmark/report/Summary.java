@@ -1,17 +1,18 @@
-package drey.nexmark;
+package drey.nexmark.report;
 
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.stream.Stream;
 import java.util.Map;
 import java.util.function.ToDoubleFunction;
 
 /** What the runs of one query under the same conditions come to: stock's figure over Drey's, with its spread. */
-record Summary(String query, Line.Conditions conditions, List<Line> stock, List<Line> drey) {
+public record Summary(String query, Conditions conditions, List<Line> stock, List<Line> drey) {
 
     /** Median of the ratios, and the lowest and highest ratio of a pair. */
-    record Ratio(double median, double low, double high) {
+    public record Ratio(double median, double low, double high) {
         @Override
         public String toString() {
             return low == high
@@ -21,7 +22,7 @@ record Summary(String query, Line.Conditions conditions, List<Line> stock, List<
     }
 
     /** Groups lines by query and conditions, in the order of their first lines. */
-    static List<Summary> of(List<Line> lines) {
+    public static List<Summary> of(List<Line> lines) {
         Map<List<Object>, Summary> groups = new LinkedHashMap<>();
         for (Line line : lines) {
             Summary group =
@@ -40,12 +41,23 @@ record Summary(String query, Line.Conditions conditions, List<Line> stock, List<
                 .toList();
     }
 
-    boolean isValid() {
-        return verdict("native") || verdict("flink");
+    /** Whether every run counts: compared within its pair, and the pairs with each other. */
+    public boolean isValid() {
+        return (verdict("native") || verdict("flink")) && isRepeatable();
     }
 
-    boolean isNative() {
-        return verdict("native");
+    public boolean isNative() {
+        return verdict("native") && isRepeatable();
+    }
+
+    private boolean isRepeatable() {
+        return Stream.concat(stock.stream(), drey.stream()).map(Line::digest).distinct().count()
+                == 1;
+    }
+
+    /** Whether it is one of the benchmark's queries, and not the source alone. */
+    boolean isQuery() {
+        return !query.equals("source");
     }
 
     private boolean verdict(String verdict) {
@@ -83,11 +95,11 @@ record Summary(String query, Line.Conditions conditions, List<Line> stock, List<
      *
      * @param failed queries that didn't get as far as a summary
      */
-    static String lastLine(List<Summary> summaries, int failed) {
-        List<Summary> counted = summaries.stream().filter(Summary::isNative).toList();
-        long valid = summaries.stream().filter(Summary::isValid).count();
-        String start =
-                "nexmark: %d queries, %d valid, ".formatted(summaries.size() + failed, valid);
+    public static String lastLine(List<Summary> summaries, int failed) {
+        List<Summary> all = summaries.stream().filter(Summary::isQuery).toList();
+        List<Summary> counted = all.stream().filter(Summary::isNative).toList();
+        long valid = all.stream().filter(Summary::isValid).count();
+        String start = "nexmark: %d queries, %d valid, ".formatted(all.size() + failed, valid);
         if (counted.isEmpty()) {
             return start + "geomean wall -, geomean cpu -, worst -";
         }

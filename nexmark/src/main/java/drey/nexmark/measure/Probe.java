@@ -1,9 +1,13 @@
-package drey.nexmark;
+package drey.nexmark.measure;
 
 import drey.nexmark.digest.ChangelogDigest;
 import drey.nexmark.digest.Recording;
+import drey.nexmark.generator.GeneratorConfig;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.management.ManagementFactory;
-import java.util.Map;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -25,15 +29,21 @@ public final class Probe {
 
     /**
      * Task threads are sampled when they end; this is for those that come and go by themselves, as the compiler's. Reading
-     * every thread's account takes milliseconds.
+     * every thread's account takes milliseconds, looking at memory nearly nothing.
      */
-    private static final long SAMPLE_MILLIS = 2_000;
+    private static final long MEMORY_MILLIS = 50;
+
+    private static final int CPU_SAMPLE = 40;
 
     private final Queue<AtomicLong> rowsIn = new ConcurrentLinkedQueue<>();
     private final Queue<AtomicLong> rowsOut = new ConcurrentLinkedQueue<>();
     private final Queue<ChangelogDigest> digests = new ConcurrentLinkedQueue<>();
     private final Queue<Recording> recordings = new ConcurrentLinkedQueue<>();
     private final CpuSplit cpu = new CpuSplit();
+    private final Latency latency = new Latency();
+    private volatile EventClock clock;
+    private volatile long peakHeap;
+    private volatile long peakNative;
     private volatile boolean running;
     private long startNanos;
     private long startCpu;
@@ -46,7 +56,7 @@ public final class Probe {
         return RUNS.computeIfAbsent(run, name -> new Probe());
     }
 
-    static void forget(String run) {
+    public static void forget(String run) {
         RUNS.remove(run);
     }
 
@@ -71,11 +81,30 @@ public final class Probe {
         return counter;
     }
 
+    /** The clock that all sources of this run set, and its sinks read. */
+    public synchronized EventClock clock(GeneratorConfig config) {
+        if (clock == null) {
+            clock = new EventClock(config);
+        }
+        return clock;
+    }
+
+    /** Nanoseconds since the event that caused a watermark was emitted, or -1 if that is unknown. */
+    public long since(long watermark) {
+        EventClock known = clock;
+        return known == null ? -1 : known.since(watermark, System.nanoTime());
+    }
+
+    /** What a sink subtask has measured. */
+    public synchronized void add(Latency measured) {
+        latency.add(measured);
+    }
+
     public synchronized void started() {
         if (startNanos == 0) {
             cpu.start();
             running = true;
-            Thread sampler = new Thread(this::sampleCpu, "cpu-sampler");
+            Thread sampler = new Thread(this::sample, "probe-sampler");
             sampler.setDaemon(true);
             sampler.start();
             startCpu = processCpu();
@@ -86,6 +115,18 @@ public final class Probe {
     /** A source has emitted its last row; its thread is about to end. */
     public synchronized void sourceEnds() {
         cpu.sample();
+    }
+
+    /** A source that stays has emitted everything. Whoever waits for that in another process has named a file. */
+    public void sourceStays() {
+        String signal = System.getProperty("nexmark.signal");
+        if (signal != null) {
+            try {
+                Files.writeString(Path.of(signal), "");
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
     }
 
     public synchronized void finished(ChangelogDigest digest, Recording recording) {
@@ -99,7 +140,7 @@ public final class Probe {
     }
 
     /** The job has ended. For sinks that don't report this is also when the run did. */
-    synchronized void jobEnded() {
+    public synchronized void jobEnded() {
         running = false;
         if (endNanos == 0) {
             endNanos = System.nanoTime();
@@ -107,45 +148,63 @@ public final class Probe {
         }
     }
 
-    private void sampleCpu() {
-        while (running) {
+    private void sample() {
+        for (int i = 1; running; i++) {
+            peakHeap = Math.max(peakHeap, Memory.heap());
+            peakNative = Math.max(peakNative, StateMetrics.bytes());
             synchronized (this) {
                 // After the end only what the cluster does to stop would come in.
-                if (endNanos == 0) {
+                if (endNanos == 0 && i % CPU_SAMPLE == 0) {
                     cpu.sample();
                 }
             }
             try {
-                Thread.sleep(SAMPLE_MILLIS);
+                Thread.sleep(MEMORY_MILLIS);
             } catch (InterruptedException e) {
                 return;
             }
         }
     }
 
-    /** CPU nanoseconds by group of threads. */
-    Map<CpuSplit.Group, Long> cpuSplit() {
-        return cpu.split();
+    /**
+     * What the run cost, after its end.
+     *
+     * @param rowsIn events by which costs are divided
+     * @param prepared bytes of resident memory that are not the run's
+     */
+    public synchronized Figures figures(
+            long rowsIn, long rowsOut, long prepared, Checkpoints checkpoints) {
+        long rss = Memory.peak();
+        return new Figures(
+                rowsIn,
+                rowsOut,
+                seconds(),
+                (double) (endCpu - startCpu) / rowsIn,
+                cpu.perEvent(rowsIn),
+                rss == 0 ? 0 : Math.max(0, rss - prepared),
+                peakHeap,
+                Math.max(peakNative, StateMetrics.bytes()),
+                latency.quantile(0.5),
+                latency.quantile(0.99),
+                NativeProof.p99Nanos(),
+                NativeProof.rowsIn(),
+                checkpoints);
     }
 
-    long rowsIn() {
+    public long rowsIn() {
         return rowsIn.stream().mapToLong(AtomicLong::get).sum();
     }
 
-    long rowsOut() {
+    public long rowsOut() {
         return rowsOut.stream().mapToLong(AtomicLong::get).sum();
     }
 
-    synchronized double seconds() {
+    private double seconds() {
         return (endNanos - startNanos) / 1e9;
     }
 
-    synchronized long cpuNanos() {
-        return endCpu - startCpu;
-    }
-
     /** The changelog digest over all sink subtasks, or null if no sink reported one. */
-    ChangelogDigest digest() {
+    public ChangelogDigest digest() {
         ChangelogDigest all = null;
         for (ChangelogDigest one : digests) {
             if (all == null) {
@@ -156,7 +215,7 @@ public final class Probe {
         return all;
     }
 
-    Recording recording() {
+    public Recording recording() {
         Recording all = null;
         for (Recording one : recordings) {
             if (all == null) {

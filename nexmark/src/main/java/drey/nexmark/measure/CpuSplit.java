@@ -1,4 +1,4 @@
-package drey.nexmark;
+package drey.nexmark.measure;
 
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
@@ -17,17 +17,21 @@ import java.util.regex.Pattern;
  * goes with it. Threads that the Go runtime starts have the name of the thread that caused them: those of an operator count
  * as the operator's.
  */
-final class CpuSplit {
+public final class CpuSplit {
 
-    /** Groups of threads by what a run pays for them. */
-    enum Group {
+    /**
+     * Groups of threads by what a run pays for them. The exchange has threads of its own only between processes; within one, the
+     * source's and the operators' threads serialize and deserialize: {@code make profile} tells how much.
+     */
+    public enum Group {
         SOURCE,
+        EXCHANGE,
         OPERATORS,
         GC,
         JIT,
         OTHER;
 
-        String label() {
+        public String label() {
             return name().toLowerCase(Locale.ROOT);
         }
 
@@ -42,6 +46,9 @@ final class CpuSplit {
             }
             if (tasks.contains(thread) || thread.startsWith("rocksdb:")) {
                 return OPERATORS;
+            }
+            if (thread.startsWith("flink-netty") || thread.startsWith("Flink Netty")) {
+                return EXCHANGE;
             }
             if (thread.startsWith("GC Thread") || thread.startsWith("G1 ")) {
                 return GC;
@@ -85,7 +92,7 @@ final class CpuSplit {
         }
     }
 
-    static boolean isTask(String threadName) {
+    public static boolean isTask(String threadName) {
         return TASK.matcher(threadName).matches();
     }
 
@@ -118,7 +125,7 @@ final class CpuSplit {
     }
 
     /** CPU nanoseconds of each group since the start, as far as sampled. */
-    synchronized Map<Group, Long> split() {
+    private Map<Group, Long> split() {
         Map<Group, Long> split = new EnumMap<>(Group.class);
         for (Group group : Group.values()) {
             split.put(group, 0L);
@@ -130,5 +137,16 @@ final class CpuSplit {
                                 account.nanos - base.getOrDefault(thread, 0L),
                                 Long::sum));
         return split;
+    }
+
+    synchronized Figures.Cpu perEvent(long events) {
+        Map<Group, Long> split = split();
+        return new Figures.Cpu(
+                (double) split.get(Group.SOURCE) / events,
+                (double) split.get(Group.EXCHANGE) / events,
+                (double) split.get(Group.OPERATORS) / events,
+                (double) split.get(Group.GC) / events,
+                (double) split.get(Group.JIT) / events,
+                (double) split.get(Group.OTHER) / events);
     }
 }

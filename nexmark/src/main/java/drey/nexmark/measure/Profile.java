@@ -1,10 +1,11 @@
-package drey.nexmark;
+package drey.nexmark.measure;
 
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.EnumMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import one.profiler.AsyncProfiler;
@@ -13,12 +14,13 @@ import one.profiler.AsyncProfiler;
  * Where a run's CPU went, by layer: async-profiler's samples of the task threads, which go through Java, C and Go alike, say
  * in what proportions; Linux's account of the threads says how much.
  */
-final class Profile {
+public final class Profile {
 
     /** What a task thread can be busy with. */
-    enum Layer {
+    public enum Layer {
         SOURCE("source"),
-        CALC("Calc, watermarks"),
+        CALC("Calc"),
+        WATERMARKS("watermarks"),
         EXCHANGE("exchange"),
         FLINK_OPERATOR("Flink's operator"),
         FLINK_STATE("Flink's state"),
@@ -29,7 +31,7 @@ final class Profile {
         SINK("digesting sink"),
         REST("rest of the task");
 
-        final String label;
+        public final String label;
 
         Layer(String label) {
             this.label = label;
@@ -53,8 +55,10 @@ final class Profile {
                     Map.entry("drey/nexmark/source/", Layer.SOURCE),
                     Map.entry("drey/nexmark/generator/", Layer.SOURCE),
                     Map.entry("StreamExecCalc", Layer.CALC),
-                    Map.entry("WatermarkGenerator", Layer.CALC),
-                    Map.entry("org/apache/flink/table/runtime/operators/wmassigners/", Layer.CALC),
+                    Map.entry("WatermarkGenerator", Layer.WATERMARKS),
+                    Map.entry(
+                            "org/apache/flink/table/runtime/operators/wmassigners/",
+                            Layer.WATERMARKS),
                     Map.entry("org/apache/flink/runtime/state/", Layer.FLINK_STATE),
                     Map.entry("org/apache/flink/state/", Layer.FLINK_STATE),
                     Map.entry("org/rocksdb/", Layer.FLINK_STATE),
@@ -75,6 +79,13 @@ final class Profile {
     /** CPU time of each thread by its own timer: works without any privilege. */
     private static final String SAMPLING = "event=ctimer,interval=2ms,cstack=vmx,threads";
 
+    private static final List<CpuSplit.Group> NO_TASKS =
+            List.of(
+                    CpuSplit.Group.EXCHANGE,
+                    CpuSplit.Group.GC,
+                    CpuSplit.Group.JIT,
+                    CpuSplit.Group.OTHER);
+
     private final String name;
     private final Map<CpuSplit.Group, Map<Layer, Long>> samples =
             new EnumMap<>(CpuSplit.Group.class);
@@ -83,17 +94,17 @@ final class Profile {
         this.name = name;
     }
 
-    static Profile start(String name) throws IOException {
+    public static Profile start(String name) throws IOException {
         AsyncProfiler.getInstance().execute("start," + SAMPLING);
         return new Profile(name);
     }
 
-    void stop() throws IOException {
+    public void stop() throws IOException {
         AsyncProfiler.getInstance().execute("stop");
     }
 
     /** Writes a flame graph and the stacks it is drawn from into a folder, and counts them; before the next profile starts. */
-    void write(Path folder) throws IOException {
+    public void write(Path folder) throws IOException {
         Path stacks = folder.resolve(name + ".stacks");
         AsyncProfiler profiler = AsyncProfiler.getInstance();
         profiler.execute("dump,collapsed,threads,file=" + stacks);
@@ -106,7 +117,7 @@ final class Profile {
     }
 
     /** A line is {@code [thread tid=1];outermost;…;innermost count}. */
-    void count(String line) {
+    public void count(String line) {
         int space = line.lastIndexOf(' ');
         String[] frames = line.substring(0, space).split(";");
         String thread = frames[0].replaceFirst("^\\[(.*) tid=\\d+\\]$", "$1");
@@ -131,7 +142,7 @@ final class Profile {
     }
 
     /** CPU nanoseconds per event of each layer. */
-    Map<Layer, Double> layers(RunResult run) {
+    public Map<Layer, Double> layers(Figures run) {
         Map<Layer, Double> layers = new EnumMap<>(Layer.class);
         samples.forEach(
                 (group, counts) -> {
@@ -139,10 +150,18 @@ final class Profile {
                     counts.forEach(
                             (layer, count) ->
                                     layers.merge(
-                                            layer,
-                                            run.cpuPerEvent(group) * count / all,
-                                            Double::sum));
+                                            layer, run.cpu().of(group) * count / all, Double::sum));
                 });
+        return layers;
+    }
+
+    /** The same by name, with the threads that are no tasks: all that the process took. */
+    public Map<String, Double> wholeProcess(Figures run) {
+        Map<String, Double> layers = new LinkedHashMap<>();
+        layers(run).forEach((layer, nanos) -> layers.put(layer.label, nanos));
+        for (CpuSplit.Group group : NO_TASKS) {
+            layers.put(group.label() + " threads", run.cpu().of(group));
+        }
         return layers;
     }
 
@@ -154,7 +173,7 @@ final class Profile {
     }
 
     /** Both engines side by side, the largest difference first. */
-    static String table(Profile stock, RunResult stockRun, Profile drey, RunResult dreyRun) {
+    public static String table(Profile stock, Figures stockRun, Profile drey, Figures dreyRun) {
         Map<Layer, Double> a = stock.layers(stockRun);
         Map<Layer, Double> b = drey.layers(dreyRun);
         List<String[]> rows = new ArrayList<>();
@@ -165,18 +184,17 @@ final class Profile {
                 rows.add(row(layer.label, x, y));
             }
         }
-        for (CpuSplit.Group group :
-                List.of(CpuSplit.Group.GC, CpuSplit.Group.JIT, CpuSplit.Group.OTHER)) {
+        for (CpuSplit.Group group : NO_TASKS) {
             rows.add(
                     row(
                             group.label() + " threads",
-                            stockRun.cpuPerEvent(group),
-                            dreyRun.cpuPerEvent(group)));
+                            stockRun.cpu().of(group),
+                            dreyRun.cpu().of(group)));
         }
         rows.sort((p, q) -> Double.compare(Math.abs(number(q[3])), Math.abs(number(p[3]))));
         rows.add(0, new String[] {"CPU-ns/event", "stock", "drey", "drey pays more"});
-        rows.add(row("whole process", stockRun.cpuPerEvent(), dreyRun.cpuPerEvent()));
-        return Comparison.align(rows)
+        rows.add(row("whole process", stockRun.cpuNsPerEvent(), dreyRun.cpuNsPerEvent()));
+        return TextTable.align(rows)
                 + "(%,d and %,d samples of task threads)"
                         .formatted(stock.sampled(), drey.sampled());
     }

@@ -1,9 +1,5 @@
-package drey.nexmark;
+package drey.nexmark.measure;
 
-import java.io.DataInput;
-import java.io.DataOutput;
-import java.io.IOException;
-import java.lang.reflect.Field;
 import java.util.concurrent.TimeUnit;
 import org.apache.flink.core.execution.JobClient;
 import org.apache.flink.runtime.checkpoint.CheckpointStatsSnapshot;
@@ -13,14 +9,15 @@ import org.apache.flink.runtime.minicluster.MiniCluster;
 /**
  * What Flink's own statistics say about the checkpoints of a run.
  *
- * @param completed how many
- * @param meanMillis from trigger to completion
- * @param maxMillis the longest
- * @param lastBytes size of the last one's state
+ * @param checkpoints how many were completed
+ * @param checkpointMeanMs from trigger to completion
+ * @param checkpointMaxMs the longest
+ * @param checkpointLastBytes size of the last one's state
  */
-record Checkpoints(long completed, long meanMillis, long maxMillis, long lastBytes) {
+public record Checkpoints(
+        long checkpoints, long checkpointMeanMs, long checkpointMaxMs, long checkpointLastBytes) {
 
-    static final Checkpoints NONE = new Checkpoints(0, 0, 0, 0);
+    public static final Checkpoints NONE = new Checkpoints(0, 0, 0, 0);
 
     static Checkpoints of(CheckpointStatsSnapshot stats) {
         long completed = stats == null ? 0 : stats.getCounts().getNumberOfCompletedCheckpoints();
@@ -35,22 +32,11 @@ record Checkpoints(long completed, long meanMillis, long maxMillis, long lastByt
                 last == null ? 0 : last.getStateSize());
     }
 
-    void write(DataOutput out) throws IOException {
-        out.writeLong(completed);
-        out.writeLong(meanMillis);
-        out.writeLong(maxMillis);
-        out.writeLong(lastBytes);
-    }
-
-    static Checkpoints read(DataInput in) throws IOException {
-        return new Checkpoints(in.readLong(), in.readLong(), in.readLong(), in.readLong());
-    }
-
     /**
      * Looks at a job's checkpoints again and again until it has ended: the embedded cluster goes away with its job, and the
      * job's client doesn't offer them.
      */
-    static final class Watch implements AutoCloseable {
+    public static final class Watch implements AutoCloseable {
 
         private static final long EVERY_MILLIS = 200;
 
@@ -60,21 +46,11 @@ record Checkpoints(long completed, long meanMillis, long maxMillis, long lastByt
         private volatile Checkpoints latest = NONE;
         private volatile boolean ended;
 
-        Watch(JobClient job) {
+        public Watch(JobClient job) {
             this.job = job;
-            cluster = cluster(job);
+            cluster = EmbeddedCluster.of(job);
             thread.setDaemon(true);
             thread.start();
-        }
-
-        private static MiniCluster cluster(JobClient job) {
-            try {
-                Field field = job.getClass().getDeclaredField("miniCluster");
-                field.setAccessible(true);
-                return (MiniCluster) field.get(job);
-            } catch (ReflectiveOperationException e) {
-                throw new IllegalStateException(job.getClass() + " is not as expected", e);
-            }
         }
 
         private void look() {
@@ -97,7 +73,7 @@ record Checkpoints(long completed, long meanMillis, long maxMillis, long lastByt
             }
         }
 
-        Checkpoints latest() {
+        public Checkpoints latest() {
             return latest;
         }
 

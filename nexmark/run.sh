@@ -10,7 +10,7 @@
 #   PAIRS=1            how often each engine runs; they alternate
 #   FRESH_JVM=false    true: every run in a JVM of its own, warmed up; slower, and what figures should come from
 #   FACTORS=9          of a list of settings: how many may differ from the plain ones at a time
-#   STATE=             true: also the state's size, a full checkpoint, and recovery after kill -9, under plain settings
+#   STATE=false        true: also the state's size, a full checkpoint, and recovery after kill -9, under plain settings
 #   PACE=0             events per second of wall time that the source emits; 0: as fast as possible
 #   RATE=10000         events per second of event time
 #   SEED=1             CHANGELOG=no-update-before (or all)  SINK=digest (or blackhole: nothing is compared)

@@ -102,7 +102,7 @@ final class Matrix {
         for (int pair = 0; pair < cell.number("pairs"); pair++) {
             jobs.add(new Job(Kind.PAIR, cell, query, pair, distance));
         }
-        if (!cell.get("state").isEmpty() && distance == 0 && query != Query.SOURCE) {
+        if (cell.is("state") && distance == 0 && query.stateful()) {
             jobs.add(new Job(Kind.STATE, cell, query, 0, distance));
             jobs.add(new Job(Kind.RECOVERY, cell, query, 0, distance));
         }

@@ -39,7 +39,7 @@ record Options(Map<String, String> values) {
         // The matrix: how many settings may differ from the plain ones, and what is measured beside
         // the timed runs.
         DEFAULTS.put("factors", "9");
-        DEFAULTS.put("state", "");
+        DEFAULTS.put("state", "false");
         DEFAULTS.put("kind", "");
         DEFAULTS.put("progress", "false");
         DEFAULTS.put("explain", "false");
@@ -79,7 +79,7 @@ record Options(Map<String, String> values) {
         oneOf("changelog", "no-update-before", "all");
         oneOf("sink", "digest", "blackhole");
         oneOf("engine", "", "stock", "drey");
-        for (String name : List.of("fresh-jvm", "progress", "explain", "resume")) {
+        for (String name : List.of("state", "fresh-jvm", "progress", "explain", "resume")) {
             oneOf(name, "true", "false");
         }
         for (String name : List.of("events", "pairs", "rate")) {

@@ -9,6 +9,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * A query of the benchmark, and how much of its changelog is determined by its input.
@@ -86,8 +87,16 @@ public record Query(
     private static final List<String> FIRST =
             List.of("q18", "q19", "q20", "q9", "q4", "q17", "q16", "q15", "q3", "q23");
 
+    private static final Set<String> STATELESS =
+            Set.of("source", "q0", "q1", "q2", "q10", "q13", "q14", "q21", "q22");
+
     public static List<Query> all() {
         return List.copyOf(ALL.values());
+    }
+
+    /** Whether there is any state to measure. */
+    boolean stateful() {
+        return !STATELESS.contains(name);
     }
 
     /** Where the query stands when the most telling ones are to come first. */

@@ -58,7 +58,7 @@ class MatrixTest {
     @Test
     void howFarToGoCanBeSaid() {
         assertThat(Matrix.jobs(all("--factors", "0")))
-                .hasSize(2 * 4 + 2 * 2 * 2 + 2)
+                .hasSize(2 * 4 + 2 * 2 + 2)
                 .allMatch(job -> job.distance() == 0);
         assertThat(Matrix.jobs(all("--factors", "1"))).allMatch(job -> job.distance() <= 1);
     }
@@ -104,13 +104,14 @@ class MatrixTest {
                 List.of(
                         new StateLine(
                                 "q18", pair.conditions(), "stock", new StateSize(1, 1, 1, 1, 1))));
-        results.addRecoveries(List.of(new RecoveryLine("q0", pair.conditions(), "stock", 1, 1, 1)));
+        results.addRecoveries(
+                List.of(new RecoveryLine("q18", pair.conditions(), "stock", 1, 1, 1)));
         Results again = new Results(options);
         assertThat(jobs.stream().filter(again::isDone).map(Matrix.Job::label))
                 .containsExactly(
                         "q18 replay heap, pair 1",
                         "q18 replay heap, state",
-                        "q0 replay heap, recovery");
+                        "q18 replay heap, recovery");
         assertThat(again.known(pair)).hasSize(2);
 
         // As if the command had been killed while it wrote Drey's line.

@@ -30,9 +30,8 @@ public abstract class BatchReader implements AutoCloseable {
 
     /** The address of the struct to poll into. */
     public final long address() {
-        UNSAFE.putLong(
-                struct + RELEASE,
-                0); // the library owns what the last poll put there: no release to call
+        // The library owns what the last poll put there: no release to call.
+        UNSAFE.putLong(struct + RELEASE, 0);
         return struct;
     }
 

@@ -162,8 +162,7 @@ public final class NativeLibrary {
         Path file = directory.resolve("libdrey.so");
         try {
             // A task that is cancelled while it loads is interrupted: a channel would give up, and
-            // the
-            // process would have no library from then on. A stream doesn't know of interrupts.
+            // the process would have no library from then on. A stream doesn't know of interrupts.
             try (OutputStream out = new FileOutputStream(file.toFile())) {
                 out.write(library);
             }

@@ -44,8 +44,7 @@ final class Platform {
 
     static void checkProcess(List<String> mapped, String preload) {
         // libjsig takes over sigaction: the Go runtime's handlers would not reach the kernel, and a
-        // nil dereference in Go,
-        // which is a panic like any other, would end the JVM.
+        // nil dereference in Go, which is a panic like any other, would end the JVM.
         if (isMapped(mapped, "libjsig") || (preload != null && preload.contains("libjsig"))) {
             throw new Unavailable(
                     "libjsig is loaded into this JVM (LD_PRELOAD="

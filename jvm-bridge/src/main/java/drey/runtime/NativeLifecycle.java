@@ -87,8 +87,7 @@ final class NativeLifecycle implements AutoCloseable {
 
     private long handle;
     // An operator in front of the exchange is not keyed: rows of any key reach it, and it may not
-    // keep anything longer than
-    // to the next barrier.
+    // keep anything longer than to the next barrier.
     private boolean keyed;
     private KeyGroupRange keyGroups;
     private MemoryManager memoryManager;
@@ -148,8 +147,7 @@ final class NativeLifecycle implements AutoCloseable {
         keeping = Keeping.of(task, config);
     }
 
-    // --- opening and closing
-    // ---------------------------------------------------------------------------------------
+    // --- opening and closing -----------------------------------------------------------------
 
     /**
      * @param condition what the operator may ask of Flink, null if nothing
@@ -249,8 +247,7 @@ final class NativeLifecycle implements AutoCloseable {
         }
     }
 
-    // --- rows
-    // ------------------------------------------------------------------------------------------------------
+    // --- rows --------------------------------------------------------------------------------
 
     void process(int input, StreamRecord<RowData> record) throws Exception {
         if (retention) {
@@ -367,8 +364,7 @@ final class NativeLifecycle implements AutoCloseable {
         }
     }
 
-    // --- time
-    // ------------------------------------------------------------------------------------------------------
+    // --- time --------------------------------------------------------------------------------
 
     /** Event time advances, which ends a bundle; the caller forwards the watermark afterwards. */
     void watermark(long timestamp) throws Exception {
@@ -446,8 +442,7 @@ final class NativeLifecycle implements AutoCloseable {
         }
     }
 
-    // --- state
-    // -----------------------------------------------------------------------------------------------------
+    // --- state -------------------------------------------------------------------------------
 
     /** Writes every key group that holds state. The batch and the bundle were handed over before the barrier. */
     void snapshot(StateSnapshotContext context) throws Exception {
@@ -536,8 +531,7 @@ final class NativeLifecycle implements AutoCloseable {
         return snapshotChunk;
     }
 
-    // --- memory
-    // ----------------------------------------------------------------------------------------------------
+    // --- memory ------------------------------------------------------------------------------
 
     /** This operator's share of the slot's managed memory in bytes; 0 if it has none. */
     static long managedMemory(Environment environment, StreamConfig config) {
@@ -573,8 +567,7 @@ final class NativeLifecycle implements AutoCloseable {
                 : e;
     }
 
-    // --- metrics
-    // ---------------------------------------------------------------------------------------------------
+    // --- metrics -----------------------------------------------------------------------------
 
     private void changed(long nowNanos) {
         if (metrics.changed(nowNanos)) {

@@ -115,8 +115,7 @@ public final class NativeTwoInputOperator extends AbstractStreamOperator<RowData
     }
 
     // MiniBatchStreamingJoinOperator ends its bundle with the watermark of either input, whether or
-    // not the operator's own
-    // advances, and not when that advances because an input has become idle.
+    // not the operator's own advances, and not when that advances because an input has become idle.
 
     @Override
     public void processWatermark1(Watermark mark) throws Exception {

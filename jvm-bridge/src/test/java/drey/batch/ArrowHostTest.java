@@ -113,8 +113,7 @@ class ArrowHostTest {
         allocator.close();
     }
 
-    // --- schemas
-    // -------------------------------------------------------------------------------------------------
+    // --- schemas -----------------------------------------------------------------------------
 
     private static ArrowType arrowType(LogicalType type) {
         switch (type.getTypeRoot()) {
@@ -192,8 +191,7 @@ class ArrowHostTest {
         return new Schema(fields);
     }
 
-    // --- calls
-    // ---------------------------------------------------------------------------------------------------
+    // --- calls -------------------------------------------------------------------------------
 
     private long open(String spec, Schema in, Schema out) {
         try (ArrowSchema input = ArrowSchema.allocateNew(allocator);
@@ -243,8 +241,7 @@ class ArrowHostTest {
         }
     }
 
-    // --- rows
-    // ----------------------------------------------------------------------------------------------------
+    // --- rows --------------------------------------------------------------------------------
 
     private static BigDecimal decimal(long unscaled, int scale) {
         return BigDecimal.valueOf(unscaled, scale);
@@ -337,8 +334,7 @@ class ArrowHostTest {
         return bytes;
     }
 
-    // --- tests
-    // ---------------------------------------------------------------------------------------------------
+    // --- tests -------------------------------------------------------------------------------
 
     /** Columns in, rows out: byte for byte what Flink's serializer makes of the same values. */
     @Test

@@ -95,9 +95,9 @@ class DeduplicateSqlTest {
     @MethodSource("miniBatches")
     void miniBatch(Query query, boolean compact) throws Exception {
         // The bundle ends by count only: what ends it by time differs from run to run. Flink ends
-        // it
-        // at whole multiples of the latency on the wall clock; the first one here is in the future.
-        // Checkpoints end it too, and the first one comes at once unless there is a pause to keep.
+        // it at whole multiples of the latency on the wall clock; the first one here is in the
+        // future. Checkpoints end it too, and the first one comes at once unless there is a pause
+        // to keep.
         Map<String, String> settings =
                 Map.of(
                         "table.exec.mini-batch.enabled", "true",

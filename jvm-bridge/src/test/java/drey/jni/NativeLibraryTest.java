@@ -29,8 +29,7 @@ class NativeLibraryTest {
 
     @TempDir Path work;
 
-    // --- platforms and processes it can't run in
-    // -----------------------------------------------------------------
+    // --- platforms and processes it can't run in ---------------------------------------------
 
     @Test
     void otherPlatformsAreNamed() {
@@ -88,8 +87,7 @@ class NativeLibraryTest {
                 .contains("without libjsig");
     }
 
-    // --- the file
-    // ------------------------------------------------------------------------------------------------
+    // --- the file ----------------------------------------------------------------------------
 
     @Test
     void leavesNoFileBehind() throws Exception {
@@ -199,8 +197,7 @@ class NativeLibraryTest {
         }
     }
 
-    // --- class loaders
-    // -------------------------------------------------------------------------------------------
+    // --- class loaders -----------------------------------------------------------------------
 
     /** A loader that shares nothing but the JDK with this test, as a user jar's loader would. */
     private static URLClassLoader strangerTo(Path... first) throws Exception {

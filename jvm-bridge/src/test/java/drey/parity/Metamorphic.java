@@ -163,8 +163,7 @@ public final class Metamorphic {
                     where(subject, variant, seed) + base.size() + " and " + sections.size());
         }
         // Which of equal matches is found first is open once they were restored, and so is the
-        // order
-        // of a bundle's keys: a HashMap's, which has more bins the longer it has been in use.
+        // order of a bundle's keys: a HashMap's, which has more bins the longer it has been in use.
         boolean ordered =
                 variant.between == Between.NOTHING
                         || variant.between == Between.RESTORE

@@ -11,9 +11,8 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
 /**
- * The parity of an operator over many rows, on demand: all its subjects, each with its share and
- * one on each processor. Ends with the first
- * difference, or with a line that says how much was compared.
+ * The parity of an operator over many rows, on demand: all its subjects, each with its share and one on each processor.
+ * Ends with the first difference, or with a line that says how much was compared.
  *
  * <p>Arguments: operator, rows, and a seed (a new one each time if there is none).
  */

@@ -97,9 +97,8 @@ class KnownFaultsTest {
         content(full, 3, "1,l2,1,r2", "null,l1,null,null", "null,null,null,r1");
         content(full, 4, "1,l2,1,r2", "null,null,null,r1");
 
-        // B27: = and IS NOT DISTINCT FROM in one key. As EXISTS Flink plans it with a join on k =
-        // k, so
-        // that (NULL,1) isn't there; the join itself has to find it.
+        // B27: = and IS NOT DISTINCT FROM in one key. As EXISTS Flink plans it with a join on
+        // k = k, so that (NULL,1) isn't there; the join itself has to find it.
         tables(
                 "27",
                 INTS,

@@ -21,7 +21,7 @@ EXPORT := $(wildcard cgo/libdrey.map)
         tidy-check generate-check fuzz hooks clean
 
 help: ## list the targets
-	@awk -F':.*## ' '/^[a-z-]+::?.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z0-9-]+::?.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 need-%:
 	@.ci/need $*
@@ -70,7 +70,7 @@ test-java: lib need-mvn $(TALLY) ## Java tests against FLINK=2.2.1 of every modu
 	@rm -rf $(REPORTS)
 	@rc=0; $(MVN) -fae $(if $(MODULES),-pl $(MODULES) -am) verify || rc=1; $(TALLY) surefire test-java-$(FLINK) $(REPORTS) || rc=1; exit $$rc
 
-REPORTS = {jvm-bridge,jvm-bridge/*,flink-suite,nexmark}/target/flink-$(FLINK)/{surefire,failsafe}-reports
+REPORTS = {jvm-bridge,jvm-bridge/*,nexmark}/target/flink-$(FLINK)/{surefire,failsafe}-reports
 
 fuzz: need-go ## run every Go fuzz test for FUZZTIME=30s
 	@grep -rl --include='*_test.go' '^func Fuzz' simd rowstate native cgo | while read -r file; do \
@@ -92,9 +92,9 @@ hooks: ## check formatting and vet before each commit
 	@git config core.hooksPath .githooks
 
 clean: ## remove everything built
-	@rm -rf cgo/build .ci/bin nexmark/out bench/out {jvm-bridge,jvm-bridge/*,flink-suite,nexmark}/target
+	@rm -rf cgo/build .ci/bin nexmark/out bench/out {jvm-bridge,jvm-bridge/*,nexmark}/target
 
 $(TALLY):
 	@cd .ci/tools && go build -o ../bin/ ./tally
 
--include bench/*.mk nexmark/*.mk jvm-bridge/*.mk flink-suite/*.mk
+-include bench/*.mk nexmark/*.mk jvm-bridge/*.mk

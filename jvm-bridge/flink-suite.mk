@@ -14,7 +14,7 @@ flink-suite: flink-suite-build ## Flink's own tests with Drey on (CLASSES=, FLIN
 	  -Ddrey.suite.module=jvm-bridge/flink-suite -Ddrey.suite.out=$(FLINK_SUITE_OUT) -Ddrey.suite.flink=$(FLINK_SUITE_LINE) \
 	  $(OPTIONS:%=-D%) $(if $(REWRITE),-Ddrey.suite.rewrite=true) $(if $(SHARE),-Ddrey.suite.share=true) drey.suite.FlinkSuite $(CLASSES)
 
-flink-suite-quick: ## A short selection of flink-suite, for make test
+flink-suite-quick: ## a short selection of flink-suite, for make test
 	@$(MAKE) flink-suite CLASSES=@quick SHARE=1
 
 flink-suite-coverage: flink-suite-build ## write the table of native and stock executions from the baselines into the README

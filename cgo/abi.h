@@ -59,6 +59,8 @@ struct ArrowArray {
 };
 #endif
 
+// Part of a batch or a bundle may have been processed when an operator that had stopped (see drey_push) fails. The
+// status is the error's own then, but state has changed, and the handle is poisoned.
 enum drey_status {
   DREY_OK = 0,
   DREY_INVALID = 1,      // bad specification or argument; nothing happened
@@ -66,7 +68,7 @@ enum drey_status {
   DREY_CORRUPT = 3,      // malformed batch or snapshot; state is unchanged
   DREY_BUDGET = 4,       // the memory budget does not allow the growth asked for; state is unchanged
   DREY_CLOSED = 5,       // stale, closed or never issued handle
-  DREY_POISONED = 6,     // an earlier call on this handle panicked; the message is that first failure
+  DREY_POISONED = 6,     // an earlier call failed and may have left state half changed; the message is that first failure
   DREY_INTERNAL = 7,     // a panic in this call; the message carries the Go stack, the handle is now poisoned
   DREY_HOST = 8,         // a function of drey_host failed in this call; the handle is now poisoned
 };
@@ -109,12 +111,12 @@ int32_t drey_open(const char *spec, int64_t spec_len, struct ArrowSchema **input
                   struct ArrowSchema *output, int32_t max_parallelism, int32_t first_key_group, int32_t last_key_group,
                   int64_t memory_budget, struct drey_host *host, uint64_t *handle, char **message);
 
-// Processes a batch of `input`, 0, 1 or DREY_MIXED. The array is moved: the library calls its release exactly once, on this thread. If *pending
-// is 0 it has done so on return; otherwise the operator may have stopped in the middle of the batch, having emitted enough
-// for once, and the batch is released by the drey_poll that finds it finished, or by drey_close. processing_time is the
-// host's clock, epoch milliseconds. *pending is the number of output rows waiting for drey_poll, which may turn out to be
-// more. All output must be polled, until there is none, before the next call of another kind; only drey_close may come
-// between.
+// Processes a batch of `input`, 0, 1 or DREY_MIXED. The array is moved: the library calls its release exactly once, on this
+// thread. If *pending is 0 it has done so on return; otherwise the operator may have stopped in the middle of the batch,
+// having emitted enough for once, and the batch is released by the drey_poll that finds it finished, or by drey_close.
+// processing_time is the host's clock, epoch milliseconds. *pending is the number of output rows waiting for drey_poll,
+// which may turn out to be more. All output must be polled, until there is none, before the next call of another kind; only
+// drey_close may come between.
 int32_t drey_push(uint64_t handle, int32_t input, struct ArrowArray *batch, int64_t processing_time, int64_t *pending,
                   char **message);
 

@@ -41,8 +41,8 @@ func guarded(message **C.char, f func() error) (status C.int32_t) {
 }
 
 // onHandle runs f on the handle's instance. Whatever is not one of the declared kinds of error is a bug that may have
-// left the state half applied, as does an error of the host or in the middle of a batch: the instance is poisoned, answers every later
-// call with this first failure, and is only good for closing.
+// left the state half applied, as does an error of the host or in the middle of a batch: the instance is poisoned, answers
+// every later call with this first failure, and is only good for closing.
 func onHandle(handle C.uint64_t, message **C.char, f func(*instance) error) (status C.int32_t) {
 	debug.SetPanicOnFault(true)
 	in, refusal := handles.enter(uint64(handle))

@@ -62,17 +62,17 @@
 // # A batch
 //
 // Lookups come as batches with their hashes. A small table is searched in one sweep. Otherwise, in sub-batches of 256 rows,
-// a first sweep fetches the home chunks and the
-// entries of matching tags, far enough ahead that the cache misses of many rows overlap; a second one compares the keys.
+// a first sweep fetches the home chunks and the entries of matching tags, far enough ahead that the cache misses of many
+// rows overlap; a second one compares the keys.
 // Of the few rows that are still not decided, as their entry went past its home chunk or another has their tag, what is to
 // be looked at next is fetched for all of them together, too, and so is the next chunk of an entry whose home is full.
 // Insertions are made in row order: a key that is new in row 3 is found by row 5.
 //
 // # Growth
 //
-// A segment that holds 672 entries is split in two by its next directory bit. That moves at most 672 refs, whatever the
-// size of the table. Entries never move. Hashes that a split cannot tell apart, of which honest keys have none, go to
-// segments chained behind the first.
+// A segment that holds 672 entries, or 448 in a table of few segments, is split in two by its next directory bit. That
+// moves at most 672 refs, whatever the size of the table. Entries never move. Hashes that a split cannot tell apart, of
+// which honest keys have none, go to segments chained behind the first.
 //
 // # Sort keys
 //
@@ -117,8 +117,8 @@
 //	Compact     moves a table's entries together
 //	View        an arena or a table at one moment, for snapshots, by copying on write
 //
-// The handles of the first three are 16 bytes of their owner's, usually of a table's value, so that a partition or join key
-// costs no allocation of its own.
+// The handles of sets, chains and timelines are 16 bytes of their owner's, usually of a table's value, so that a partition
+// or join key costs no allocation of its own.
 //
 // # Memory
 //

@@ -27,8 +27,9 @@
 // Equal event times: keep last takes the newer arrival, keep first stays with the older.
 //
 // In mini-batches (KeyedMapBundleOperator) rows are collected in a bundle until it has so many, or until Flush or a
-// watermark. Then, key by key in the order of a java.util.HashMap (see hashMap), the rules above are applied: by arrival to
-// the bundle's first, or last, row of the key; by event time to all of them, or with compactChanges to the best of them.
+// watermark. Then, key by key in the order of a java.util.HashMap (see package javamap), the rules above are applied: by
+// arrival to the bundle's first, or last, row of the key; by event time to all of them, or with compactChanges to the best of
+// them.
 //
 // # State
 //

@@ -24,7 +24,7 @@ type Fixture struct {
 	right  *Codec // of joined rows; output is their left side
 }
 
-// NewFixture opens an operator with a budget, 0 for none. The output has the fields of the first input until OutputFields
+// NewFixture opens an operator with a budget, 0 for none. The output has the fields of the first input until JoinedFields
 // says something else.
 func NewFixture(t testing.TB, open Open, spec []byte, limit int64, inputs ...string) *Fixture {
 	t.Helper()
@@ -46,9 +46,6 @@ func NewFixture(t testing.TB, open Open, spec []byte, limit int64, inputs ...str
 func (f *Fixture) JoinedFields(left, right string) {
 	f.output, f.right = f.codec(f.parse(left)), f.codec(f.parse(right))
 }
-
-// OutputFields says what fields the output has.
-func (f *Fixture) OutputFields(fields string) { f.output = f.codec(f.parse(fields)) }
 
 func (f *Fixture) parse(fields string) logical.Row {
 	f.T.Helper()

@@ -1,4 +1,5 @@
-// Package topn is Flink's StreamExecRank and StreamExecSortLimit: of each partition's rows, in an order, those of some ranks.
+// Package topn is Flink's StreamExecRank, StreamExecSortLimit and StreamExecLimit: of each partition's rows, in an order,
+// those of some ranks.
 //
 // Rows with equal sort keys rank in the order they came. A message for rank r goes out only if r is within the rank range;
 // -U goes out only with generateUpdateBefore, +I and -D always. "With number" are operators whose output has the rank as a

@@ -1,7 +1,8 @@
 package drey.jni;
 
 /**
- * The natives of libdrey, one per function of {@code cgo/abi.h}, which documents them and says who owns what.
+ * The natives of libdrey: {@link #bind}, and one per function of {@code cgo/abi.h} that a host in Java needs. That file
+ * documents them and says who owns what.
  *
  * <p>A handle is one operator of one parallel subtask; calls on it must not be concurrent. Addresses are those of {@code struct
  * ArrowSchema}, {@code struct ArrowArray} and plain buffers. Any status but OK becomes a {@link NativeException}.

@@ -39,8 +39,8 @@ class MatrixTest {
         List<Matrix.Job> jobs = Matrix.jobs(all());
         // 48 settings, two queries and pairs; state and recovery under the two plain settings; the
         // source
-        // by rung, parallelism and object reuse.
-        assertThat(jobs).hasSize(48 * 4 + 2 * 2 * 2 + 12 * 2);
+        // the source by rung, parallelism and object reuse.
+        assertThat(jobs).hasSize(48 * 4 + 2 * 2 + 12 * 2);
         assertThat(jobs)
                 .extracting(Matrix.Job::label)
                 .startsWith(

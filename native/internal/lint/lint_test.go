@@ -54,7 +54,7 @@ var (
 	// What operators have in common and is not part of their contract.
 	shared = []string{"native/javamap", "native/snapshot"}
 	// Helpers of tests: they may import anything below native, and only test files may import them.
-	testOnly = []string{"native/optest/...", "native/metamorphic/...", "rowstate/rowstatetest/...", "cgo/abitest/..."}
+	testOnly = []string{"native/optest/...", "cgo/abitest/..."}
 )
 
 // layers is tried in order; the first match counts. A package that matches none of them but lies below native is an
@@ -62,7 +62,7 @@ var (
 var layers = []layer{
 	{match: dirs("simd/..."), ours: []string{"simd/..."}, others: []string{"golang.org/x/sys/cpu", "github.com/klauspost/cpuid/"}},
 	{match: dirs("rowstate/..."), ours: []string{"simd", "rowstate/..."},
-		others: []string{"golang.org/x/sys/unix", "github.com/apache/arrow-go/", "github.com/dolthub/swiss"}},
+		others: []string{"golang.org/x/sys/unix", "github.com/apache/arrow-go/"}},
 	{match: dirs(base...), ours: append([]string{"rowstate/..."}, base...), others: []string{"github.com/apache/arrow-go/"}},
 	{match: dirs(contract...), ours: append([]string{"rowstate"}, base...)},
 	{match: dirs(shared...), ours: append(append([]string{"rowstate"}, base...), contract...)},
@@ -71,9 +71,7 @@ var layers = []layer{
 		others: []string{"github.com/apache/arrow-go/"}},
 	{match: dirs("cgo/..."), ours: []string{"native/...", "rowstate/...", "cgo/..."},
 		others: []string{"github.com/apache/arrow-go/", "golang.org/x/sys/unix"}},
-	{match: dirs("bench/...", "nexmark/..."), ours: []string{"simd/...", "rowstate/...", "native/..."}, others: []string{""}},
-	{match: dirs("native/..."), ours: slices.Concat([]string{"rowstate/..."}, base, contract, shared),
-		others: []string{"github.com/dolthub/swiss"}},
+	{match: dirs("native/..."), ours: slices.Concat([]string{"rowstate/..."}, base, contract, shared)},
 }
 
 // source is one parsed Go file of ours, whatever its build tags.
@@ -167,7 +165,7 @@ func checkImport(dir string, test bool, imported string) string {
 		}
 		return ""
 	case "unsafe":
-		if !test && !matches(dir, []string{"cgo/...", "rowstate/...", "simd/...", "bench/..."}) {
+		if !test && !matches(dir, []string{"cgo/...", "rowstate/...", "simd/..."}) {
 			return "import unsafe: only rowstate, simd and cgo deal in raw memory; read rows through native/binrow"
 		}
 		return ""

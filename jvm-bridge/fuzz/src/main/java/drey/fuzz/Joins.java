@@ -14,7 +14,7 @@ import java.util.stream.Stream;
 /** Makes joins of two relations, semi and anti joins among them. Null instead of one that would be too large. */
 final class Joins {
 
-    private static final long MOST_ROWS = 4000;
+    static final long MOST_ROWS = 4000;
 
     private final Choices choices;
     private final Expressions expressions;
@@ -159,7 +159,7 @@ final class Joins {
     }
 
     /** As a side of a join: with names of its own, and without time attributes, which regular joins don't take. */
-    private Relation side(Relation r) {
+    Relation side(Relation r) {
         String prefix = names.next("x");
         List<String> items = new ArrayList<>();
         List<Column> columns = new ArrayList<>();
@@ -179,7 +179,8 @@ final class Joins {
                 .timed(null, null);
     }
 
-    private Order joined(Relation left, Relation right, boolean unique) {
+    /** How much is determined of what a join emits. */
+    Order joined(Relation left, Relation right, boolean unique) {
         boolean oneOrder =
                 left.order() == Order.SEQUENCE
                         && right.order() == Order.SEQUENCE

@@ -45,6 +45,7 @@ final class QueryGenerator {
     private final List<Relation> views = new ArrayList<>();
     private final Names names = new Names();
     private final Joins joins;
+    private final SetOperations sets;
 
     /**
      * What of the job's settings decides how much of a result is determined.
@@ -61,6 +62,7 @@ final class QueryGenerator {
         this.tables = tables;
         this.traits = traits;
         this.joins = new Joins(choices, expressions, traits, names);
+        this.sets = new SetOperations(choices, traits, names, expressions, joins);
     }
 
     /** Gives out names, each once. */
@@ -126,7 +128,7 @@ final class QueryGenerator {
             return leaf();
         }
         Relation input;
-        switch (choices.below(12)) {
+        switch (choices.below(13)) {
             case 0:
                 return filter(relation(depth - 1));
             case 1:
@@ -147,6 +149,11 @@ final class QueryGenerator {
                 input = relation(depth - 1);
                 return orFilter(
                         joins.semiJoin(input, choices.chance(60) ? leaf() : relation(depth - 1)),
+                        input);
+            case 11:
+                input = relation(depth - 1);
+                return orFilter(
+                        sets.combine(input, choices.chance(50) ? leaf() : relation(depth - 1)),
                         input);
             default:
                 return limit(relation(depth - 1));
@@ -309,10 +316,21 @@ final class QueryGenerator {
         boolean offset = choices.chance(20);
         boolean number = choices.chance(45);
         String condition = n == 1 ? "rn = 1" : "rn <= " + n;
+        if (choices.chance(15)) {
+            condition =
+                    choices.from(
+                            "rn < " + (n + 1),
+                            n + " >= rn",
+                            "rn BETWEEN -3 AND " + n,
+                            "rn > 0 AND rn <= " + n);
+        }
         boolean variable = false;
         if (offset) {
             int start = choices.between(2, 4);
-            condition = "rn BETWEEN " + start + " AND " + (start + n);
+            condition =
+                    choices.chance(25)
+                            ? "rn = " + start
+                            : "rn BETWEEN " + start + " AND " + (start + n);
         } else {
             List<Column> ends =
                     partition.stream()
@@ -406,7 +424,7 @@ final class QueryGenerator {
 
     private Relation limit(Relation input) {
         List<Column> sortable = input.sortable();
-        int n = choices.from(3, 1, 10, 50);
+        int n = choices.from(3, 1, 10, 50, 3, 10, 50, 0);
         boolean offset = choices.chance(25);
         String limit = " LIMIT " + n + (offset ? " OFFSET " + choices.between(1, 5) : "");
         List<Column> columns = someKeeping(input.columns(), input.key(), List.of());

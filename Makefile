@@ -31,6 +31,7 @@ need-%:
 lib: need-go need-gcc need-jdk ## build the native library
 	@CGO_ENABLED=1 CGO_CFLAGS="-O2 -I$$JAVA_HOME/include -I$$JAVA_HOME/include/linux" go build -tags jni -buildmode=c-shared \
 	  -trimpath -ldflags '-w -X "main.build=@(#)libdrey commit=$(COMMIT);" $(if $(EXPORT),-extldflags "-Wl$(comma)--version-script=$(CURDIR)/$(EXPORT)")' -o $(LIB) ./cgo
+	@.ci/licenses cgo/build/licenses
 
 comma  := ,
 COMMIT  = $(or $(shell git describe --always --dirty --abbrev=12 2>/dev/null),unknown)

@@ -41,29 +41,30 @@ public final class DefaultPlannerFactory implements PlannerFactory {
     @Override
     public Planner create(Context context) {
         RuntimeExecutionMode mode = context.getTableConfig().get(ExecutionOptions.RUNTIME_MODE);
-        return switch (mode) {
-            case STREAMING -> streaming(context);
-            case BATCH ->
-                    new BatchPlanner(
-                            context.getExecutor(),
-                            context.getTableConfig(),
-                            context.getModuleManager(),
-                            context.getFunctionCatalog(),
-                            context.getCatalogManager(),
-                            context.getClassLoader());
-            default ->
-                    throw new TableException(
-                            "The Table API needs '"
-                                    + ExecutionOptions.RUNTIME_MODE.key()
-                                    + "' to be STREAMING or BATCH, not "
-                                    + mode
-                                    + ".");
-        };
+        switch (mode) {
+            case STREAMING:
+                return streaming(context);
+            case BATCH:
+                return new BatchPlanner(
+                        context.getExecutor(),
+                        context.getTableConfig(),
+                        context.getModuleManager(),
+                        context.getFunctionCatalog(),
+                        context.getCatalogManager(),
+                        context.getClassLoader());
+            default:
+                throw new TableException(
+                        "The Table API needs '"
+                                + ExecutionOptions.RUNTIME_MODE.key()
+                                + "' to be STREAMING or BATCH, not "
+                                + mode
+                                + ".");
+        }
     }
 
     private static Planner streaming(Context context) {
         try {
-            if (FlinkLine.isKnown()) {
+            if (FlinkLine.canPlan()) {
                 return new DreyPlanner(
                         context.getExecutor(),
                         context.getTableConfig(),

@@ -57,7 +57,7 @@ public final class DelegatePlannerFactory implements PlannerFactory {
         if (context.getTableConfig().get(ExecutionOptions.RUNTIME_MODE)
                 == RuntimeExecutionMode.STREAMING) {
             try {
-                if (FlinkLine.isKnown()) {
+                if (FlinkLine.canPlan()) {
                     return DreyPlannerClass.create(context);
                 }
             } catch (ReflectiveOperationException | RuntimeException | LinkageError e) {

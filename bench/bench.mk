@@ -4,9 +4,10 @@
 
 JMH_OUT = bench/jmh/target/flink-$(FLINK)
 
-bench-jmh: lib need-mvn ## JMH: the boundary, and operators beside Flink's on its harness: BENCH='BoundaryJmh|OperatorJmh' JMH='-p operator=join -rf json'
+bench-jmh: lib need-mvn ## JMH: the boundary, and operators beside Flink's on its harness: BENCH='BoundaryJmh|OperatorJmh' JMH='-p operator=join'; results in bench/out/jmh.json
 	@$(MVN) -q -Pjmh -pl :drey-jmh -am test-compile
-	@"$$JAVA_HOME/bin/java" -cp $(JMH_OUT)/classes:$$(cat $(JMH_OUT)/class-path) org.openjdk.jmh.Main -foe true $(JMH) '$(or $(BENCH),BoundaryJmh|OperatorJmh)'
+	@mkdir -p bench/out
+	@"$$JAVA_HOME/bin/java" -cp $(JMH_OUT)/classes:$$(cat $(JMH_OUT)/class-path) org.openjdk.jmh.Main -foe true -rf json -rff bench/out/jmh.json $(JMH) '$(or $(BENCH),BoundaryJmh|OperatorJmh)'
 
 # Packages of the state engine, of the kernels and of the operators; benchstat gives medians with their confidence.
 bench-go: need-go need-gcc ## Go benchmarks with benchstat: PKG='./rowstate/... ./simd/...' BENCH=. COUNT=6 BENCHTIME=0.2s, results in bench/out/go.txt

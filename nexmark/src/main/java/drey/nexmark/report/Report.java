@@ -15,6 +15,10 @@ public final class Report {
     static final String BEGIN = "<!-- begin: written by make nexmark-report -->";
     static final String END = "<!-- end: written by make nexmark-report -->";
 
+    private static final String ELSEWHERE =
+            "Other settings, latency, memory, state, recovery, scale, and what is left to win: [nexmark/RESULTS.md](nexmark/RESULTS.md)."
+                    + " What is native of each query: [nexmark/PLANS.md](nexmark/PLANS.md).\n";
+
     private Report() {}
 
     public static void main(String[] args) throws IOException {
@@ -33,7 +37,11 @@ public final class Report {
         if (args.length == 5) {
             Path readme = Path.of(args[3]);
             String table =
-                    "Machine: " + Machine.line() + ".\n\n" + Tables.medians(data, Report::isPlain);
+                    "Machine: %s.\n\n%s%s"
+                            .formatted(
+                                    Machine.line(),
+                                    Tables.medians(data, Report::isPlain),
+                                    ELSEWHERE);
             Files.writeString(readme, replaced(Files.readString(readme), table));
             Files.writeString(Path.of(args[4]), document(data));
         }

@@ -6,7 +6,7 @@ import java.util.Map;
 /**
  * What is left to win, by Amdahl's law on the profiles' layers: how much less CPU stock Flink would need if its stateful
  * operators cost nothing (their state's garbage included: the collector's threads count as theirs), and if everything after
- * the source did; where Drey is; and of what Drey still pays, the largest part that is not native yet.
+ * the source did; where Drey is in the same profile; and of what Drey still pays, the largest part that is not native yet.
  */
 final class Amdahl {
 
@@ -37,7 +37,7 @@ final class Amdahl {
                                         .append(conditions)
                                         .append(":\n\n");
                                 text.append(
-                                        "| query | CPU ratio now | stateful operators free | all after the source free |"
+                                        "| query | CPU ratio, profiled | stateful operators free | all after the source free |"
                                                 + " of Drey's CPU: native | Calc | watermarks | exchange | source | sink |"
                                                 + " Flink's operators | GC, JIT, other | next, and the ratio if it were free |\n"
                                                 + "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|\n");
@@ -57,8 +57,7 @@ final class Amdahl {
         double now = total(drey);
         double free = all / (all - sum(stock, OPERATORS));
         double source = data.source(summary.conditions());
-        double measured = Summary.median(summary.stock(), Line::cpu);
-        String afterSource = source == 0 ? "-" : "%.2fx".formatted(measured / source);
+        String afterSource = source == 0 ? "-" : "%.2fx".formatted(all / source);
         String next =
                 FLINKS.stream()
                         .max((a, b) -> Double.compare(of(drey, a), of(drey, b)))
@@ -66,18 +65,14 @@ final class Amdahl {
         StringBuilder row =
                 new StringBuilder(
                         "| %s | %.2fx | %.2fx | %s |"
-                                .formatted(
-                                        summary.query(),
-                                        summary.cpu().median(),
-                                        free,
-                                        afterSource));
+                                .formatted(summary.query(), all / now, free, afterSource));
         List<List<String>> parts =
                 List.of(
                         List.of(
                                 "native operator",
                                 "native state",
-                                "JNI, cgo and C",
-                                "batches, in and out"),
+                                "JNI and cgo",
+                                "batches in and out"),
                         List.of("Calc"),
                         List.of("watermarks"),
                         List.of("exchange"),
@@ -88,7 +83,7 @@ final class Amdahl {
         for (List<String> part : parts) {
             row.append(" %.0f %% |".formatted(100 * sum(drey, part) / now));
         }
-        double then = summary.cpu().median() * now / (now - of(drey, next));
+        double then = all / (now - of(drey, next));
         return row.append(" %s, %.2fx |%n".formatted(next, then)).toString();
     }
 

@@ -26,6 +26,9 @@ final class Page {
     private static final int LEFT = 60;
     private static final int WIDTH = 640;
 
+    /** Parts in a row of a legend. */
+    private static final int PER_ROW = 6;
+
     private final Data data;
 
     Page(Data data) {
@@ -145,7 +148,9 @@ final class Page {
         List<String> parts =
                 bars.values().stream()
                         .flatMap(engines -> engines.values().stream())
-                        .flatMap(split -> split.keySet().stream())
+                        .flatMap(split -> split.entrySet().stream())
+                        .filter(part -> part.getValue() > 0)
+                        .map(Map.Entry::getKey)
                         .distinct()
                         .toList();
         double most =
@@ -155,7 +160,7 @@ final class Page {
                         .max()
                         .orElse(1);
         double unit = (WIDTH + 60) / Math.max(1, most);
-        int legend = (parts.size() + 6) / 7 * 20;
+        int legend = (parts.size() + PER_ROW - 1) / PER_ROW * 20;
         Svg svg = new Svg(1040, bars.size() * 40 + legend + 20);
         int y = 0;
         for (Map.Entry<String, Map<String, Map<String, Double>>> query : bars.entrySet()) {
@@ -168,7 +173,7 @@ final class Page {
                             "%s %s %,.0f ns"
                                     .formatted(engine.getKey(), part.getKey(), part.getValue());
                     double width = part.getValue() * unit;
-                    svg.bar(x, row, width, 13, parts.indexOf(part.getKey()), title);
+                    svg.bar(x, row, width, 13, Math.max(0, parts.indexOf(part.getKey())), title);
                     x += width;
                 }
                 svg.text(x + 6, row + 11, "%,.0f ns".formatted(sum(engine.getValue())));
@@ -177,9 +182,9 @@ final class Page {
             y += 40;
         }
         for (int i = 0; i < parts.size(); i++) {
-            int x = LEFT + i % 7 * 138;
-            svg.bar(x, y + 6 + i / 7 * 20, 12, 12, i, parts.get(i));
-            svg.text(x + 16, y + 16 + i / 7 * 20, parts.get(i));
+            int x = LEFT + i % PER_ROW * 160;
+            svg.bar(x, y + 6 + i / PER_ROW * 20, 12, 12, i, parts.get(i));
+            svg.text(x + 16, y + 16 + i / PER_ROW * 20, parts.get(i));
         }
         return svg.toString();
     }

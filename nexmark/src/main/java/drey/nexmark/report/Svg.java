@@ -6,7 +6,8 @@ import java.util.Locale;
 final class Svg {
 
     static final String[] COLOURS = {
-        "#4c78a8", "#f58518", "#54a24b", "#b279a2", "#e45756", "#9d9da1", "#72b7b2", "#eeca3b"
+        "#4c78a8", "#f58518", "#54a24b", "#b279a2", "#e45756", "#9d9da1", "#72b7b2", "#eeca3b",
+        "#9ecae9", "#ffbf79", "#88d27a", "#d6a5c9", "#8b5a2b", "#2f4b7c", "#bab0ac", "#ff9d98"
     };
 
     private final StringBuilder text = new StringBuilder();

@@ -126,6 +126,15 @@ option pace "${PACE:-}"
 option progress $progress
 
 mkdir -p nexmark/out
+if [ "${RESUME:-}" = true ] && [ -n "${CSV:-}" ]; then
+  # Which builds a results file is of: the report names them.
+  builds=${CSV%.csv}-builds.txt
+  mkdir -p "$(dirname "$builds")"
+  build=$(git describe --always --dirty --abbrev=12 2>/dev/null || echo unknown)
+  grep -qxsF "$build" "$builds" || echo "$build" >>"$builds"
+  [ "$(wc -l <"$builds")" = 1 ] ||
+    echo "nexmark: $CSV goes on with results of other builds ($(paste -sd ' ' "$builds")): move it away to start anew" >&2
+fi
 # shellcheck disable=SC2086
 exec "$java" "-Xmx$heap" -XX:+UseG1GC "${opens[@]}" -Dnexmark.log=nexmark/out/nexmark.log ${JAVA_OPTS:-} \
   -cp "$classpath" drey.nexmark.Run "${args[@]}"

@@ -1,20 +1,27 @@
 package drey.nexmark.report;
 
+import drey.nexmark.measure.Machine;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 
-/** Everything that was measured: a results file and the ones beside it. */
+/**
+ * Everything that was measured: a results file and the ones beside it.
+ *
+ * @param builds what was measured, as git describes it
+ */
 record Data(
         List<Summary> summaries,
         List<StateLine> states,
         List<RecoveryLine> recoveries,
         List<LayerLine> layers,
         List<Summary> scale,
-        List<KeysLine> keys) {
+        List<KeysLine> keys,
+        List<String> builds) {
 
     static Data read(Path csv) throws IOException {
         return new Data(
@@ -23,11 +30,22 @@ record Data(
                 RecoveryLine.CSV.read(beside(csv, "-recovery.csv")),
                 LayerLine.CSV.read(beside(csv, "-layers.csv")),
                 Summary.of(Line.CSV.read(beside(csv, "-scale.csv"))),
-                KeysLine.CSV.read(beside(csv, "-keys.csv")));
+                KeysLine.CSV.read(beside(csv, "-keys.csv")),
+                builds(beside(csv, "-builds.txt")));
+    }
+
+    private static List<String> builds(Path file) throws IOException {
+        return Files.exists(file) ? Files.readAllLines(file) : List.of();
     }
 
     private static Path beside(Path csv, String ending) {
         return csv.resolveSibling(csv.getFileName().toString().replace(".csv", ending));
+    }
+
+    /** Where the figures come from, in a line. */
+    String origin() {
+        String machine = "Machine: " + Machine.line() + ".";
+        return builds.isEmpty() ? machine : machine + " Commit: " + String.join(", ", builds) + ".";
     }
 
     Map<Conditions, List<Summary>> byConditions() {

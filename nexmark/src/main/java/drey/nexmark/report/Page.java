@@ -1,7 +1,6 @@
 package drey.nexmark.report;
 
 import drey.nexmark.measure.CpuSplit;
-import drey.nexmark.measure.Machine;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -40,7 +39,7 @@ final class Page {
 
     String html() {
         StringBuilder page = new StringBuilder(HEAD);
-        page.append("<p>").append(Svg.escaped(Machine.line())).append("</p>\n<p>");
+        page.append("<p>").append(Svg.escaped(data.origin())).append("</p>\n<p>");
         page.append(Summary.lastLine(data.summaries(), 0)).append("</p>\n");
         data.byConditions()
                 .forEach(

@@ -1,6 +1,5 @@
 package drey.nexmark.report;
 
-import drey.nexmark.measure.Machine;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -37,9 +36,9 @@ public final class Report {
         if (args.length == 5) {
             Path readme = Path.of(args[3]);
             String table =
-                    "Machine: %s.\n\n%s%s"
+                    "%s\n\n%s%s"
                             .formatted(
-                                    Machine.line(),
+                                    data.origin(),
                                     Tables.medians(data, Report::isPlain),
                                     ELSEWHERE);
             Files.writeString(readme, replaced(Files.readString(readme), table));
@@ -61,7 +60,7 @@ public final class Report {
         return """
         # Nexmark: results
 
-        Written by `make nexmark-report`. Machine: %s.
+        Written by `make nexmark-report`. %s
         `wall` and `CPU` are stock Flink's cost divided by Drey's, medians of alternating pairs with the lowest and the highest pair.
 
         ## Time and CPU
@@ -81,7 +80,7 @@ public final class Report {
 
         %s"""
                 .formatted(
-                        Machine.line(),
+                        data.origin(),
                         Tables.medians(data, c -> true),
                         Tables.rest(data),
                         Amdahl.table(data),

@@ -89,6 +89,7 @@ class ReportTest {
                         new KeysLine("rank", "heap", 10, 5, "stock", 300, 90),
                         new KeysLine("rank", "heap", 10, 5, "drey", 100, 30)));
         Line.CSV.append(folder.resolve("results-scale.csv"), lines().subList(0, 2));
+        Files.writeString(folder.resolve("results-builds.txt"), "abc\ndef-dirty\n");
         return Data.read(csv);
     }
 
@@ -140,6 +141,7 @@ class ReportTest {
         String document = Report.document(data(folder));
         // Beyond the source: 6,000 - 500 over 2,000 - 500.
         assertThat(document)
+                .contains("Commit: abc, def-dirty.")
                 .contains(
                         "| q18 | 166,667 | 500,000 | 3.00x [2.00..4.00] | 6,000 | 2,000 | 3.00x"
                                 + " [2.00..4.00] | 3.67x | native |")

@@ -16,12 +16,11 @@ type groups struct {
 	chains  *rowstate.Chains
 	clock   clock
 
-	err         error         // what a call throws
-	sums        []int64       // of text columns
-	piece       []byte        // of a list, on its way into the chain
-	key         []byte        // of the value at work
-	elementKeys rowstate.Rows // of an accumulator from another phase
-	kept        []byte        // of the one that is kept
+	err   error   // what a call throws
+	sums  []int64 // of text columns
+	piece []byte  // of a list, on its way into the chain
+	key   []byte  // of the value at work
+	kept  []byte  // of the one that is kept
 }
 
 // What memory is used for, in the words of a budget's error.

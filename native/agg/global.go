@@ -142,7 +142,7 @@ func (o *Global) absorb(ref rowstate.Ref, key, partial []byte, out *changelog.Bu
 	}
 	d.groups.plan.derive(partial)
 	o.merging = d.groups.appendFields(o.merging[:0], partial)
-	g.merge(o.fromPartial, value, o.merging)
+	g.mergePartial(o.fromPartial, value, o.merging)
 	for i, v := range g.plan.views {
 		o.at[i] = v.mergeView(g, d.groups.plan.views[i], d.groups.plan, partial, value, o.at[i])
 	}

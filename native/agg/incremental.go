@@ -134,7 +134,7 @@ func (o *Incremental) finish(out *changelog.Builder) error {
 			partial := d.table.Value(d.touched.refs[i])
 			d.groups.plan.derive(partial)
 			o.merging = d.groups.appendFields(o.merging[:0], partial)
-			results.groups.merge(o.fromPartial, value, o.merging)
+			results.groups.mergePartial(o.fromPartial, value, o.merging)
 			for n, v := range g.plan.views {
 				v.mergeView(results.groups, d.groups.plan.views[n], d.groups.plan, partial, value, o.starts[n*len(d.touched.refs)+int(i)])
 			}

@@ -4,6 +4,7 @@ import (
 	"drey/native/binrow"
 	"drey/native/logical"
 	"drey/native/op"
+	"drey/rowstate"
 )
 
 // source is where a row has the accumulators of a call: the columns of what another phase has emitted.
@@ -11,6 +12,9 @@ type source struct {
 	value cell // the delimiter of LISTAGG; an accumulator that is a row
 	count cell
 	list  cell // LISTAGG's text
+
+	read []nested      // accumulators that are rows, of each row that was read
+	keys rowstate.Rows // of the values in them
 }
 
 // newSources finds the accumulators of calls in rows of these types, from column at on.
@@ -52,14 +56,30 @@ func newSources(calls []*call, accumulators [][]logical.Type, types []logical.Ty
 	return sources, nil
 }
 
-// merge adds the accumulators of a row to a group's. Distinct calls are not among them: their values are merged instead.
-func (g *groups) merge(sources []source, value, row []byte) {
+// merge adds the accumulators of row i of those that were read to a group's. Distinct calls are not among them: their values are
+// merged instead.
+func (g *groups) merge(sources []source, i int, value, row []byte) {
 	for _, k := range g.plan.plain {
-		g.mergeCall(k, &sources[k.index], value, row)
+		g.mergeCall(k, &sources[k.index], i, value, row)
 	}
 }
 
-func (g *groups) mergeCall(k *call, s *source, value, row []byte) {
+// mergePartial is merge of accumulators that another plan of the operator has written.
+func (g *groups) mergePartial(sources []source, value, row []byte) {
+	for _, k := range g.plan.plain {
+		if k.isNested() {
+			s := &sources[k.index]
+			s.begin()
+			if _, err := s.add(k, row); err != nil {
+				g.err = err
+				return
+			}
+		}
+	}
+	g.merge(sources, 0, value, row)
+}
+
+func (g *groups) mergeCall(k *call, s *source, i int, value, row []byte) {
 	switch k.op {
 	case opCountStar, opCount:
 		k.addCount(value, getUint64(row, s.count.slot))
@@ -88,7 +108,7 @@ func (g *groups) mergeCall(k *call, s *source, value, row []byte) {
 		from := call{op: k.op, arg: s.value, value: k.value}
 		g.add(&from, value, row)
 	case opMinRetract, opMaxRetract, opListAggRetract:
-		g.mergeNested(k, s, value, row)
+		g.mergeNested(k, s, i, value)
 	case opSingle:
 		g.mergeSingle(k, s, value, row)
 	case opListAgg:

@@ -134,7 +134,7 @@ func (m *merger) take(in *changelog.Batch, finish func() error) error {
 		keys := part(&m.keys, from, from+rows)
 		refs := d.find(&keys)
 		for i, ref := range refs {
-			d.groups.merge(m.fromInput, d.table.Value(ref), in.Row(from+i))
+			d.groups.merge(m.fromInput, from+i, d.table.Value(ref), in.Row(from+i))
 		}
 		for i, v := range d.groups.plan.views {
 			m.at[i] = v.mergeIncoming(d.groups, d.table, refs, &m.arrived[i], m.at[i], from, from+rows)

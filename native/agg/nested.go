@@ -3,6 +3,7 @@ package agg
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"drey/native/changelog"
@@ -124,6 +125,8 @@ type nested struct {
 	list, extra array
 	// the value of MIN and MAX, the delimiter of LISTAGG: an array of one element, or of none for null
 	value array
+	// of the keys of value and keys, in this order, among those of the source
+	first int
 }
 
 // readNested takes an accumulator out of its row.
@@ -176,83 +179,87 @@ func parseTexts(b []byte) (array, error) {
 	return parseArray(content, 8)
 }
 
-// elements is how many values an accumulator has, all of which can be read, and how many bytes they take as keys.
-func (g *groups) elements(k *call, n nested) (count int, size int64, err error) {
-	g.elementKeys.Reset(0)
+// begin forgets what was read.
+func (s *source) begin() {
+	s.read = s.read[:0]
+	s.keys.Reset(0)
+}
+
+// add reads the accumulator in a row, all of it, and tells what it holds.
+func (s *source) add(k *call, row []byte) (amount, error) {
+	var held amount
+	if s.value.isNull(row) {
+		return held, errNoAccumulator
+	}
+	n, err := k.readNested(s.value.raw(row))
+	if err != nil {
+		return held, err
+	}
 	for _, a := range []array{n.list, n.extra} {
 		for i := range a.n {
 			text, err := a.text(i)
 			if err != nil {
-				return 0, 0, err
+				return held, err
 			}
-			size += int64(len(text))
+			held.bytes += int64(len(text))
 		}
 	}
+	n.first = s.keys.Len()
+	before := len(s.keys.Data)
 	for _, a := range []array{n.value, n.keys} {
 		for i := range a.n {
-			if err := k.value.readKey(&g.elementKeys, a, i); err != nil {
-				return 0, 0, err
+			if err := k.value.readKey(&s.keys, a, i); err != nil {
+				return held, err
 			}
 		}
 	}
-	return n.list.n + n.extra.n + n.keys.n + n.value.n, size + int64(len(g.elementKeys.Data)), nil
+	held.elements = n.list.n + n.extra.n + n.keys.n + n.value.n
+	held.bytes += int64(len(s.keys.Data) - before)
+	s.read = append(s.read, n)
+	return held, nil
 }
 
-// readNested checks the accumulators of a batch, before anything has changed, and counts what they hold.
+var errNoAccumulator = errors.New("an accumulator that is null")
+
+// readNested reads the accumulators of a batch, before anything has changed, and counts what they hold.
 func (g *groups) readNested(sources []source, in *changelog.Batch) (amount, error) {
 	var all amount
 	for _, k := range g.plan.plain {
 		if !k.isNested() {
 			continue
 		}
-		c := &sources[k.index].value
+		s := &sources[k.index]
+		s.begin()
 		for i := range in.Len() {
-			row := in.Row(i)
-			if c.isNull(row) {
-				return all, fmt.Errorf("row %d: call %d has no accumulator", i, k.index)
-			}
-			n, err := k.readNested(c.raw(row))
+			held, err := s.add(k, in.Row(i))
 			if err != nil {
-				return all, fmt.Errorf("row %d: %w", i, err)
+				return all, fmt.Errorf("row %d: call %d: %w", i, k.index, err)
 			}
-			count, size, err := g.elements(k, n)
-			if err != nil {
-				return all, fmt.Errorf("row %d: %w", i, err)
-			}
-			all.elements, all.bytes = all.elements+count, all.bytes+size
+			all = all.plus(held)
 		}
 	}
 	return all, nil
 }
 
-// mergeNested merges an accumulator that was checked.
-func (g *groups) mergeNested(k *call, s *source, value, row []byte) {
-	n, err := k.readNested(s.value.raw(row))
-	if err == nil {
-		_, _, err = g.elements(k, n)
-	}
-	if err != nil {
-		g.err = err // of a row that has been checked
-		return
-	}
-	if k.op == opListAggRetract {
-		g.mergeTexts(k, n, value)
+// mergeNested merges accumulator i of those that were read.
+func (g *groups) mergeNested(k *call, s *source, i int, value []byte) {
+	if n := &s.read[i]; k.op == opListAggRetract {
+		g.mergeTexts(k, n, &s.keys, value)
 	} else {
-		g.mergeSet(k, n, value)
+		g.mergeSet(k, n, &s.keys, value)
 	}
 }
 
-// mergeSet is merge of Min- and MaxWithRetractAggFunction. The keys of n have been read.
-func (g *groups) mergeSet(k *call, n nested, value []byte) {
+// mergeSet is merge of Min- and MaxWithRetractAggFunction.
+func (g *groups) mergeSet(k *call, n *nested, keys *rowstate.Rows, value []byte) {
 	set, size := k.setIn(value), k.count.int(value)
-	keys := &g.elementKeys
-	first := n.value.n // where the keys of the map begin
+	first := n.first + n.value.n // where the keys of the map begin
 	switch {
-	case size != 0 && (n.size <= 0 || first == 0):
-	case first == 0:
+	case size != 0 && (n.size <= 0 || n.value.n == 0):
+	case n.value.n == 0:
 		g.forget(k, value)
-	case size == 0 || k.better(bytes.Compare(keys.Row(0), g.keptKey(k, value))):
-		g.keepKey(k, value, keys.Row(0))
+	case size == 0 || k.better(bytes.Compare(keys.Row(n.first), g.keptKey(k, value))):
+		g.keepKey(k, value, keys.Row(n.first))
 	}
 	lost := false // the value may be gone
 	for i := range n.keys.n {
@@ -287,7 +294,7 @@ func (g *groups) mergeSet(k *call, n nested, value []byte) {
 
 // mergeTexts is merge of ListAggWithRetractAggFunction, and of ListAggWsWithRetractAggFunction, which passes an empty list over.
 // Lists go together, and what was retracted before it came is taken out of what has come.
-func (g *groups) mergeTexts(k *call, n nested, value []byte) {
+func (g *groups) mergeTexts(k *call, n *nested, keys *rowstate.Rows, value []byte) {
 	if k.delimited {
 		if n.list.n+n.extra.n == 0 {
 			return
@@ -295,14 +302,14 @@ func (g *groups) mergeTexts(k *call, n nested, value []byte) {
 		if n.value.n == 0 {
 			g.freeText(&k.value, value)
 		} else {
-			g.setText(&k.value, value, g.elementKeys.Row(0))
+			g.setText(&k.value, value, keys.Row(n.first))
 		}
 	}
 	chain, extra := k.chainIn(value), k.extraIn(value)
 	g.dropExpired(chain)
 	g.dropExpired(extra)
 	for i := range n.list.n {
-		text, _ := n.list.text(i) // has been checked
+		text, _ := n.list.text(i) // has been read
 		g.appendText(chain, text, g.clock.now)
 	}
 	if extra.Len() > 0 {

@@ -131,11 +131,13 @@ func (s *keyed) close() {
 	s.groups.close()
 }
 
-// Operator is GroupAggFunction: every row is answered at once.
+// Operator is GroupAggFunction: every row is answered at once. Rows of different groups are applied together, see run.
 type Operator struct {
 	keyed
 	layout *binrow.Layout
 	needed []int // columns that are looked into and may lie outside their slot
+	inRuns bool  // rows are applied call by call where groups allow it
+	run    run
 }
 
 // New makes the operator of a group aggregate. The specification has been validated against the input.
@@ -182,6 +184,7 @@ func newOperator(s *spec.GroupAggregate, input logical.Row, groups op.KeyGroups,
 	o.keyed = keyed{name: s.Name, projector: projector, budget: budget}
 	o.open(p, s.StateTTLMillis, s.GenerateUpdateBefore)
 	o.identify(s.AggCalls, s.AggCallNeedRetractions, s.Grouping, types, r, groups)
+	o.inRuns = p.appliesInRuns()
 	return o, nil
 }
 
@@ -272,6 +275,11 @@ func (o *Operator) Push(input int, in *changelog.Batch, out *changelog.Builder) 
 	for _, v := range p.views {
 		v.prepare(in, 0, o.groups, o.table, o.refs)
 	}
+	if o.inRuns {
+		o.applyRuns(in, out)
+		o.settle()
+		return nil
+	}
 	for i, ref := range o.refs {
 		o.apply(i, in.Kinds[i].IsAccumulate(), ref, in.Row(i), out)
 		if o.groups.err != nil {
@@ -299,6 +307,13 @@ func (o *Operator) apply(i int, accumulates bool, ref rowstate.Ref, row []byte, 
 	}
 	o.applyRow(i, accumulates, value, row)
 	p.derive(value)
+	o.answerRow(i, ref, value, first, out)
+}
+
+// answerRow emits what row i has made of its group, whose results before are with the emitter unless it is new.
+func (o *Operator) answerRow(i int, ref rowstate.Ref, value []byte, first bool, out *changelog.Builder) {
+	g := o.groups
+	p := g.plan
 	if p.countAt >= 0 && getUint64(value, p.countAt) == 0 {
 		if !first {
 			o.emit.remove(o.keys.Row(i), i, out)

@@ -107,7 +107,6 @@ func (p *plan) equal(a, b []byte) bool {
 type emitter struct {
 	updateBefore bool
 	key          changelog.Payload
-	previous     changelog.Payload
 	next         changelog.Payload
 	rows         [2][]byte // memory of the results
 }
@@ -147,11 +146,11 @@ func (e *emitter) one(kind changelog.RowKind, key, row []byte, source int, out *
 }
 
 func (e *emitter) update(key, row []byte, source int, out *changelog.Builder) {
-	e.key = changelog.Payload{Bytes: key}
 	if e.updateBefore {
-		e.previous = changelog.Payload{Bytes: e.rows[0]}
-		out.AppendJoined(changelog.UpdateBefore, &e.key, &e.previous, source)
+		out.AppendUpdate(key, e.rows[0], row, source)
+		return
 	}
+	e.key = changelog.Payload{Bytes: key}
 	e.next = changelog.Payload{Bytes: row}
 	out.AppendJoined(changelog.UpdateAfter, &e.key, &e.next, source)
 }

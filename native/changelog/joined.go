@@ -58,6 +58,38 @@ func (b *Builder) AppendJoined(kind RowKind, left, right *Payload, source int) {
 	b.pending++
 }
 
+// AppendUpdate adds two joined rows with one left side: the right one before, as -U, and after, as +U.
+func (b *Builder) AppendUpdate(left, before, after []byte, source int) {
+	i, at := b.rows, b.bytes
+	if i+2 > len(b.left) || at+len(left)+len(before)+len(after) > len(b.data) || len(left) <= viewInline || len(before) <= viewInline || len(after) <= viewInline {
+		key, previous, next := Payload{Bytes: left}, Payload{Bytes: before}, Payload{Bytes: after}
+		b.AppendJoined(UpdateBefore, &key, &previous, source)
+		b.AppendJoined(UpdateAfter, &key, &next, source)
+		return
+	}
+	if source >= 0 {
+		source += b.base
+	}
+	v := &b.left[i]
+	v.point(left, at)
+	b.left[i+1] = *v
+	at += copy(b.data[at:], left)
+	b.right[i].point(before, at)
+	at += copy(b.data[at:], before)
+	b.right[i+1].point(after, at)
+	at += copy(b.data[at:], after)
+	b.kinds[i], b.kinds[i+1] = UpdateBefore, UpdateAfter
+	b.source[i], b.source[i+1] = int32(source), int32(source)
+	b.rows, b.bytes = i+2, at
+	b.pending += 2
+}
+
+// point makes it the view of bytes that are too many to stand in it, at an offset of the data.
+func (v *View) point(bytes []byte, at int) {
+	binary.LittleEndian.PutUint64(v[:], uint64(len(bytes))|uint64(binary.LittleEndian.Uint32(bytes))<<32)
+	binary.LittleEndian.PutUint64(v[8:], uint64(at)<<32)
+}
+
 // missing is how much of the chunk's data a payload still takes, at most.
 func (b *Builder) missing(p *Payload) int {
 	if p.chunk == b.chunk {

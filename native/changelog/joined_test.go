@@ -43,6 +43,47 @@ func TestAppendJoinedWritesAPayloadOncePerChunk(t *testing.T) {
 	}
 }
 
+// A row before and after is what two joined rows are, in chunks of any size.
+func TestAppendUpdateIsTwoJoinedRows(t *testing.T) {
+	const seed = 0x0dda7e
+	rng := rand.New(rand.NewPCG(seed, 1))
+	options := BuilderOptions{Rows: 5, Bytes: 300}
+	got, want := NewBuilder(options), NewBuilder(options)
+	row := func() []byte {
+		row := make([]byte, 8+8*rng.IntN(6))
+		for i := range row {
+			row[i] = byte(rng.Uint32())
+		}
+		return row
+	}
+	for i := range 1000 {
+		source := i%7 - 1
+		key := Payload{Bytes: row()}
+		if i%3 == 0 { // an odd row
+			next := Payload{Bytes: row()}
+			got.AppendJoined(Insert, &Payload{Bytes: key.Bytes}, &next, source)
+			want.AppendJoined(Insert, &key, &Payload{Bytes: next.Bytes}, source)
+		}
+		before, after := row(), row()
+		got.AppendUpdate(key.Bytes, before, after, source)
+		want.AppendJoined(UpdateBefore, &key, &Payload{Bytes: before}, source)
+		want.AppendJoined(UpdateAfter, &key, &Payload{Bytes: after}, source)
+		if got.Pending() != want.Pending() {
+			t.Fatalf("seed %#x, row %d: %d rows pending, want %d", seed, i, got.Pending(), want.Pending())
+		}
+	}
+	g, _ := drainJoined(got)
+	w, _ := drainJoined(want)
+	if len(g) != len(w) {
+		t.Fatalf("seed %#x: %d rows, want %d", seed, len(g), len(w))
+	}
+	for i := range w {
+		if g[i] != w[i] {
+			t.Fatalf("seed %#x: row %d is %v, want %v", seed, i, g[i], w[i])
+		}
+	}
+}
+
 // Arrow's binary views keep up to 12 bytes in the view: a BinaryRowData without fields has 8.
 func TestViewsAreArrows(t *testing.T) {
 	b := NewBuilder(BuilderOptions{})

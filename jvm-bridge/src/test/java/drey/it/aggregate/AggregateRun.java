@@ -57,13 +57,33 @@ record AggregateRun(
         }
         StreamExecutionEnvironment env =
                 StreamExecutionEnvironment.createLocalEnvironment(parallelism, config);
+        String run = toString() + " " + System.nanoTime();
+        plan(env, run, queries, rows, seed);
+        try {
+            env.execute(run);
+            Map<String, List<Row>> results = new LinkedHashMap<>();
+            for (Query query : queries) {
+                results.put(query.name(), KeptChanges.of(run + "/" + query.name(), parallelism));
+            }
+            return results;
+        } finally {
+            KeptChanges.forget(run + "/");
+        }
+    }
+
+    /** Makes one job of the queries, which keeps their changes under the run's name. */
+    void plan(
+            StreamExecutionEnvironment env,
+            String run,
+            List<Query> queries,
+            int rows,
+            long seed) {
         env.setRuntimeMode(RuntimeExecutionMode.STREAMING);
         StreamTableEnvironment tables = StreamTableEnvironment.create(env);
         tables.getConfig().set("drey.enabled", Boolean.toString(drey));
         tables.getConfig().set("drey.batch.rows", Integer.toString(batchRows));
         tables.getConfig().set("table.local-time-zone", "UTC");
 
-        String run = toString() + " " + System.nanoTime();
         table(env, tables, "A", new Changes(run, rows, seed, Kinds.INSERTS, fails));
         table(env, tables, "R", new Changes(run, rows, seed, Kinds.ALL, fails));
         table(env, tables, "S", new Changes(run, rows, seed, Kinds.ALL_AND_STRAY, fails));
@@ -82,18 +102,10 @@ record AggregateRun(
             // order.
             changes.map(KeptChanges.keep(run + "/" + query.name()))
                     .setParallelism(changes.getParallelism())
+                    .uid("kept " + query.name())
                     .sinkTo(new DiscardingSink<>())
-                    .setParallelism(changes.getParallelism());
-        }
-        try {
-            env.execute(run);
-            Map<String, List<Row>> results = new LinkedHashMap<>();
-            for (Query query : queries) {
-                results.put(query.name(), KeptChanges.of(run + "/" + query.name(), parallelism));
-            }
-            return results;
-        } finally {
-            KeptChanges.forget(run + "/");
+                    .setParallelism(changes.getParallelism())
+                    .uid("sink " + query.name());
         }
     }
 
@@ -102,7 +114,7 @@ record AggregateRun(
             StreamTableEnvironment tables,
             String name,
             Changes changes) {
-        DataStream<Row> stream = env.addSource(changes, Changes.type()).setParallelism(1);
+        DataStream<Row> stream = env.addSource(changes, Changes.type()).setParallelism(1).uid(name);
         Schema.Builder schema = Schema.newBuilder();
         Changes.columns().forEach(column -> schema.column(column[0], column[1]));
         tables.createTemporaryView(

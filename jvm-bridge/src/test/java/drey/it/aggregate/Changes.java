@@ -144,6 +144,11 @@ final class Changes extends RichSourceFunction<Row>
     /** Runs whose source has thrown already. */
     private static final Set<String> FAILED = ConcurrentHashMap.newKeySet();
 
+    /** The row before which sources wait until they are stopped, and those that do. */
+    private static volatile int holdAt = Integer.MAX_VALUE;
+
+    private static final Set<String> HELD = ConcurrentHashMap.newKeySet();
+
     private final String run;
     private final int rows;
     private final long seed;
@@ -166,6 +171,17 @@ final class Changes extends RichSourceFunction<Row>
         this.seed = seed;
         this.kinds = kinds;
         this.fails = fails;
+    }
+
+    /** Lets sources wait before this row until they are stopped. */
+    static void holdAt(int row) {
+        HELD.clear();
+        holdAt = row;
+    }
+
+    /** Whether as many sources of a run wait. */
+    static boolean held(String run, int sources) {
+        return HELD.stream().filter(name -> name.startsWith(run)).count() == sources;
     }
 
     static TypeInformation<Row> type() {
@@ -272,6 +288,11 @@ final class Changes extends RichSourceFunction<Row>
     public void run(SourceContext<Row> context) throws Exception {
         List<Row> all = all(seed, rows, kinds);
         while (position < rows && !canceled) {
+            if (position == holdAt) {
+                HELD.add(run);
+                Thread.sleep(5);
+                continue;
+            }
             synchronized (context.getCheckpointLock()) {
                 context.collect(all.get(position));
                 position++;

@@ -186,6 +186,7 @@ final class BoundaryBenchmark {
                     });
         }
         NativeOperator.close(asking);
+        aggregate();
         System.out.printf(
                 Locale.ROOT,
                 "boundary: %.1f ns/row in and out (%.1f in); %.1f ns/row more than Flink's own"
@@ -198,6 +199,73 @@ final class BoundaryBenchmark {
         reader.close();
         if (sink == 42) {
             System.out.println();
+        }
+    }
+
+    /** Local aggregation, one row or many at a time: rows of a key and a number, the number is added up. */
+    private static void aggregate() throws IOException {
+        int keys = 64;
+        String spec =
+                "{\"aggCallNeedRetractions\":[false],\"aggCalls\":[{\"argList\":[1],\"distinct\":false,"
+                        + "\"filterArg\":-1,\"function\":\"SUM\",\"type\":\"BIGINT\"}],\"countStarInserted\":false,"
+                        + "\"grouping\":[0],\"miniBatch\":{\"size\":4096},\"needRetraction\":false,"
+                        + "\"operator\":\"localGroupAggregate\",\"version\":1}";
+        RowType input =
+                (RowType)
+                        DataTypes.ROW(
+                                        DataTypes.FIELD("k", DataTypes.BIGINT().notNull()),
+                                        DataTypes.FIELD("v", DataTypes.BIGINT().notNull()))
+                                .getLogicalType();
+        RowType key = new RowType(input.getFields().subList(0, 1));
+        RowType sum =
+                (RowType)
+                        DataTypes.ROW(DataTypes.FIELD("sum", DataTypes.BIGINT())).getLogicalType();
+        RowDataSerializer serializer = new RowDataSerializer(input);
+        BinaryRowData[] rows = new BinaryRowData[ROWS];
+        for (int i = 0; i < ROWS; i++) {
+            rows[i] =
+                    serializer.toBinaryRow(GenericRowData.of((long) (i % keys), (long) i)).copy();
+        }
+        try (RowSchema in = RowSchema.input(input);
+                RowSchema out = RowSchema.joinedOutput(key, sum);
+                RowBatchWriter writer = new RowBatchWriter(ROWS, 1 << 20);
+                JoinedBatchReader reader = new JoinedBatchReader(1, 1)) {
+            long handle =
+                    NativeOperator.open(
+                            spec,
+                            new long[] {in.address()},
+                            out.address(),
+                            128,
+                            0,
+                            127,
+                            64 << 20,
+                            null);
+            for (int batch : new int[] {1, ROWS}) {
+                report(
+                        "a row into a local aggregate, batches of " + batch,
+                        ROWS,
+                        () -> {
+                            long total = 0;
+                            for (int i = 0; i < ROWS; i += batch) {
+                                writer.clear();
+                                for (int j = 0; j < batch; j++) {
+                                    writer.add((byte) 0, rows[i + j]);
+                                }
+                                if (NativeOperator.push(handle, 0, writer.export(), 0) > 0) {
+                                    int n;
+                                    while ((n = (int) NativeOperator.poll(handle, reader.address()))
+                                            > 0) {
+                                        reader.attach(n);
+                                        for (int j = 0; j < n; j++) {
+                                            total += reader.row(j).getLong(1);
+                                        }
+                                    }
+                                }
+                            }
+                            return total;
+                        });
+            }
+            NativeOperator.close(handle);
         }
     }
 

@@ -300,7 +300,7 @@ record Query(
                                 + " GROUP BY k",
                         1);
         all.add(decimals.twoPhases(80));
-        all.add(decimals.upserts().twoPhases(30));
+        all.add(decimals.twoPhases(30));
     }
 
     private static void addForms(List<Query> all, String t) {

@@ -286,7 +286,7 @@ record Query(
                                 "extremes, split " + t,
                                 "SELECT k, COUNT(DISTINCT s), "
                                         + calls("MIN(x), MAX(x)", "s", "i", "d20", "t9", "bo")
-                                        + ", LISTAGG(c), LISTAGG(c, '|'), AVG(DISTINCT d5), COUNT(*) FROM "
+                                        + ", LISTAGG(c), AVG(DISTINCT d5), COUNT(*) FROM "
                                         + t
                                         + " GROUP BY k",
                                 1)

@@ -223,8 +223,7 @@ final class BoundaryBenchmark {
         RowDataSerializer serializer = new RowDataSerializer(input);
         BinaryRowData[] rows = new BinaryRowData[ROWS];
         for (int i = 0; i < ROWS; i++) {
-            rows[i] =
-                    serializer.toBinaryRow(GenericRowData.of((long) (i % keys), (long) i)).copy();
+            rows[i] = serializer.toBinaryRow(GenericRowData.of((long) (i % keys), (long) i)).copy();
         }
         try (RowSchema in = RowSchema.input(input);
                 RowSchema out = RowSchema.joinedOutput(key, sum);

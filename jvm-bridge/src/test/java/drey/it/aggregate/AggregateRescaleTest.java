@@ -44,7 +44,10 @@ class AggregateRescaleTest {
                     .flatMap(
                             t -> {
                                 Query calls =
-                                        Query.of(t, "SELECT k, " + CALLS + " FROM " + t + " GROUP BY k", 1);
+                                        Query.of(
+                                                t,
+                                                "SELECT k, " + CALLS + " FROM " + t + " GROUP BY k",
+                                                1);
                                 Query sequences =
                                         Query.of(
                                                 "sequences of " + t,
@@ -123,17 +126,15 @@ class AggregateRescaleTest {
                     .isNotEmpty()
                     .isEqualTo(KeptChanges.content(1, false, expected));
             if (!query.bundled()) {
-                assertThat(sorted(actual))
-                        .as(query.name())
-                        .isEqualTo(sorted(expected));
+                assertThat(sorted(actual)).as(query.name()).isEqualTo(sorted(expected));
             }
         }
         KeptChanges.forget(stock + "/");
         KeptChanges.forget(run + "/");
     }
 
-    private static JobClient submit(
-            String run, boolean drey, int parallelism, String savepoint) throws Exception {
+    private static JobClient submit(String run, boolean drey, int parallelism, String savepoint)
+            throws Exception {
         Configuration config = new Configuration();
         config.setString("pipeline.max-parallelism", "128");
         config.setString("table.exec.uid.generation", "ALWAYS");
@@ -141,13 +142,11 @@ class AggregateRescaleTest {
         if (savepoint != null) {
             config.setString("execution.state-recovery.path", savepoint);
         }
-        StreamExecutionEnvironment env =
-                StreamExecutionEnvironment.getExecutionEnvironment(config);
+        StreamExecutionEnvironment env = StreamExecutionEnvironment.getExecutionEnvironment(config);
         env.setParallelism(parallelism);
         // The uids have the node ids in them, which count on from job to job in one JVM.
         ExecNodeContext.resetIdCounter();
-        new AggregateRun(drey, parallelism, false, 64, false)
-                .plan(env, run, QUERIES, ROWS, SEED);
+        new AggregateRun(drey, parallelism, false, 64, false).plan(env, run, QUERIES, ROWS, SEED);
         return env.executeAsync(run);
     }
 

@@ -73,11 +73,7 @@ record AggregateRun(
 
     /** Makes one job of the queries, which keeps their changes under the run's name. */
     void plan(
-            StreamExecutionEnvironment env,
-            String run,
-            List<Query> queries,
-            int rows,
-            long seed) {
+            StreamExecutionEnvironment env, String run, List<Query> queries, int rows, long seed) {
         env.setRuntimeMode(RuntimeExecutionMode.STREAMING);
         StreamTableEnvironment tables = StreamTableEnvironment.create(env);
         tables.getConfig().set("drey.enabled", Boolean.toString(drey));

@@ -99,6 +99,7 @@ final class EngineRun {
                     outcome.digest(),
                     outcome.recording());
         } finally {
+            probe.jobEnded();
             Probe.forget(name);
         }
     }
@@ -168,6 +169,7 @@ final class EngineRun {
             FileUtils.deleteDirectoryQuietly(checkpoints.toFile());
             return size;
         } finally {
+            probe.jobEnded();
             Probe.forget(name);
         }
     }

@@ -20,9 +20,10 @@ final class PlanLog extends AbstractAppender {
 
     /**
      * @param operator e.g. {@code Rank}
+     * @param updatesFast whether it takes a deletion for an update, as {@code UpdatableTopNFunction} does
      * @param reason why it stays on Flink, or null if it is native
      */
-    record Node(String operator, String reason) {}
+    record Node(String operator, boolean updatesFast, String reason) {}
 
     private static final PlanLog LOG = new PlanLog();
 
@@ -67,7 +68,7 @@ final class PlanLog extends AbstractAppender {
                 String operator = line.substring(0, Math.max(0, line.indexOf('(')));
                 String reason =
                         line.startsWith(": flink: ", verdict) ? line.substring(verdict + 9) : null;
-                nodes.add(new Node(operator, reason));
+                nodes.add(new Node(operator, line.contains("UpdateFastStrategy"), reason));
             }
         }
     }

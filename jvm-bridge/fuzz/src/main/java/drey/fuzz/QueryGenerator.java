@@ -29,8 +29,9 @@ import java.util.stream.Stream;
  *   <li>a join takes a row's key for unique while a Top-N with its rank or an offset, below it, moves the row to another
  *       rank, the new one first; it then loses the row, and its result depends on which input comes first; so does that of a
  *       join of bundles;
- *   <li>a Top-N over an updating input, by nothing but its key, is not compared with batch: the planner chooses {@code
- *       UpdatableTopNFunction}, for which a deletion is an update;
+ *   <li>for {@code UpdatableTopNFunction} a deletion is an update, so what is left depends on the order of changes: a Top-N over
+ *       an updating input, by nothing but its key, is not compared with batch, and where only the result is determined, nothing is
+ *       compared once that function is in the plan;
  *   <li>in front of the state of most Top-N functions stock has a cache whose rows live by the wall clock: with state that
  *       expires only a numbered Top-N over a table that retracts is compared, which has none;
  *   <li>FIRST_VALUE and LAST_VALUE over an updating input order values by the wall clock.

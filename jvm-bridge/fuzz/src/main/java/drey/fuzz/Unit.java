@@ -25,7 +25,13 @@ record Unit(String name, Map<String, String> settings, List<String> views, List<
             List<String> upsertKey,
             Order order,
             Oracle oracle,
-            boolean batch) {}
+            boolean batch) {
+
+        /** The same, of which nothing is determined. */
+        Query undetermined() {
+            return new Query(name, sql, upsertKey, Order.NOTHING, oracle, false);
+        }
+    }
 
     Unit with(Map<String, String> settings) {
         return new Unit(name, settings, views, queries);

@@ -71,7 +71,7 @@ test-java: lib need-mvn $(TALLY) ## Java tests against FLINK=2.2.1 of every modu
 	@rm -rf $(REPORTS)
 	@rc=0; $(MVN) -fae $(if $(MODULES),-pl $(MODULES) -am) verify || rc=1; $(TALLY) surefire test-java-$(FLINK) $(REPORTS) || rc=1; exit $$rc
 
-REPORTS = {jvm-bridge,jvm-bridge/*,nexmark}/target/flink-$(FLINK)/{surefire,failsafe}-reports
+REPORTS = {jvm-bridge,jvm-bridge/*,nexmark,nexmark/broker,bench/jmh}/target/flink-$(FLINK)/{surefire,failsafe}-reports
 
 fuzz: need-go ## run every Go fuzz test for FUZZTIME=30s
 	@grep -rl --include='*_test.go' '^func Fuzz' simd rowstate native cgo | while read -r file; do \

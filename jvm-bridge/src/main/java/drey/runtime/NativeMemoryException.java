@@ -18,7 +18,7 @@ public final class NativeMemoryException extends RuntimeException {
                         + " taskmanager.memory.managed.size, raise the parallelism, or keep the"
                         + " operator on Flink with drey.operator."
                         + operator
-                        + ".enabled: false",
+                        + ".enabled: false (starting without its native state, which Flink's operator can't read)",
                 cause);
     }
 }

@@ -38,7 +38,7 @@ public final class NativeOperatorFactory extends AbstractStreamOperatorFactory<R
 
     private static final Logger LOG = LoggerFactory.getLogger(NativeOperatorFactory.class);
 
-    /** A job has many subtasks, and the reason is mostly the same for all of them. */
+    /** By job: one has many subtasks, and the reason is mostly the same for all of them. */
     private static final Set<String> WARNED = ConcurrentHashMap.newKeySet();
 
     private final StreamOperatorFactory<RowData> stock;
@@ -52,6 +52,7 @@ public final class NativeOperatorFactory extends AbstractStreamOperatorFactory<R
      * @param spec the operator's specification, canonical JSON
      * @param inputs the row type of each input
      * @param output the row type of the output
+     * @param options when batches are cut
      */
     public NativeOperatorFactory(
             StreamOperatorFactory<RowData> stock,
@@ -83,7 +84,8 @@ public final class NativeOperatorFactory extends AbstractStreamOperatorFactory<R
             StreamOperatorParameters<RowData> parameters) {
         String reason = reasonForStock(parameters);
         if (reason != null) {
-            if (WARNED.add(reason)) {
+            if (WARNED.add(
+                    parameters.getContainingTask().getEnvironment().getJobID() + " " + reason)) {
                 LOG.warn("Running {} on Flink's own operator: {}", name(parameters), reason);
             }
             return stock.createStreamOperator(parameters);

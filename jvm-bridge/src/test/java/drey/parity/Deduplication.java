@@ -74,11 +74,6 @@ record Deduplication(
         return rowtime && outputInsertOnly;
     }
 
-    /** Whether Flink's operator iterates over a hash map of keys, so that only the order within a key is defined. */
-    boolean ordersByKeyOnly() {
-        return miniBatch > 0 || usesTimers();
-    }
-
     /**
      * Whether the heap backend hands out the very object that was emitted before, with its row kind changed in place, so
      * that an equal row no longer compares equal; on RocksDB it does.

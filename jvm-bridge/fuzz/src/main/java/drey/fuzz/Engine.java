@@ -339,9 +339,8 @@ final class Engine implements AutoCloseable {
         }
         StreamGraph graph = env.getStreamGraph(false);
         int sources = replaySources(graph);
-        // The planner makes a source of nothing where a condition is never true. It ends at once;
-        // checkpoints have to go on
-        // without it, and then the job waits for a last one.
+        // The planner makes a source of nothing where a condition is never true. It ends at once.
+        // Checkpoints have to go on without it, and then the job waits for a last one.
         boolean others = sources < graph.getSourceIDs().size() && side != Side.BATCH;
         if (others) {
             Configuration config = new Configuration();

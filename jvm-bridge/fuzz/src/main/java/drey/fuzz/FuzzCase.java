@@ -57,11 +57,6 @@ record FuzzCase(
                 origin, parallelism, clockStep, settings, failure, rescale, phases, tables, units);
     }
 
-    /** The largest number of subtasks that an operator has. */
-    int mostParallel() {
-        return rescale == null ? parallelism : Math.max(parallelism, rescale.parallelism());
-    }
-
     FuzzCase phases(List<Map<String, Integer>> phases) {
         return new FuzzCase(
                 origin, parallelism, clockStep, settings, failure, rescale, phases, tables, units);

@@ -18,6 +18,7 @@ import java.time.Instant;
 import java.time.LocalDateTime;
 import java.time.ZoneOffset;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
@@ -193,7 +194,11 @@ final class Script extends RichSourceFunction<Row>
     }
 
     private void await(Condition condition) throws InterruptedException {
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(120);
         while (!condition.holds() && !canceled) {
+            if (System.nanoTime() > deadline) {
+                throw new IllegalStateException("nothing came for two minutes at step " + next);
+            }
             Thread.sleep(1);
         }
     }

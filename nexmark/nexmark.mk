@@ -12,7 +12,7 @@ run: $(NEXMARK_NEEDS) ## Nexmark Q=q18 EVENTS=2000000 with stock Flink and with 
 nexmark: $(NEXMARK_NEEDS) ## all that can be measured, or Q=q18,q19 RUNG=replay BACKEND=rocksdb of it; FACTORS=0: plain settings only, PAIRS=5
 	@Q=$${Q:-all} RUNG=$${RUNG:-replay,generator,kafka} BACKEND=$${BACKEND:-heap,rocksdb} MINIBATCH=$${MINIBATCH:-false,true} \
 	  PARALLELISM=$${PARALLELISM:-1,2} OBJECT_REUSE=$${OBJECT_REUSE:-true,false} PAIRS=$${PAIRS:-5} FRESH_JVM=true STATE=$${STATE:-true} \
-	  CSV=$${CSV:-$(RESULTS)} RESUME=true nexmark/run.sh && CSV=$${CSV:-$(RESULTS)} nexmark/run.sh report
+	  CSV=$${CSV:-$(RESULTS)} RESUME=true nexmark/run.sh && rc=0 || rc=$$?; CSV=$${CSV:-$(RESULTS)} nexmark/run.sh report; exit $$rc
 
 nexmark-quick: $(NEXMARK_NEEDS) ## every Nexmark query once, small: results compared, figures rough
 	@Q=$${Q:-all} EVENTS=$${EVENTS:-300000} WARMUP=$${WARMUP:-50000} nexmark/run.sh

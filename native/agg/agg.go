@@ -249,7 +249,7 @@ func check(layout *binrow.Layout, needed []int, in *changelog.Batch) error {
 	return nil
 }
 
-// Push applies the rows, one by one.
+// Push applies the rows and answers each of them.
 func (o *Operator) Push(input int, in *changelog.Batch, out *changelog.Builder) error {
 	if input != 0 {
 		return op.Invalidf("%s: input %d, there is only input 0", o.name, input)

@@ -89,8 +89,6 @@ class AggregateRescaleTest {
     @ParameterizedTest
     @EnumSource(SavepointFormatType.class)
     void savepointsCarryTheStateToOtherParallelisms(SavepointFormatType format) throws Exception {
-        String stock = "stock " + format;
-        submit(stock, false, 1, null).getJobExecutionResult().get();
         String run = "rescale " + format;
         long opened = opened();
         String savepoint = null;
@@ -119,7 +117,7 @@ class AggregateRescaleTest {
                         (long) parallelisms.length
                                 * QUERIES.stream().mapToInt(Query::natives).sum());
         for (Query query : QUERIES) {
-            List<Row> expected = KeptChanges.of(stock + "/" + query.name(), 1);
+            List<Row> expected = stock(query);
             List<Row> actual = KeptChanges.of(run + "/" + query.name(), 3);
             assertThat(KeptChanges.content(1, false, actual))
                     .as(query.name())
@@ -129,8 +127,15 @@ class AggregateRescaleTest {
                 assertThat(sorted(actual)).as(query.name()).isEqualTo(sorted(expected));
             }
         }
-        KeptChanges.forget(stock + "/");
         KeptChanges.forget(run + "/");
+    }
+
+    /** What Flink makes of it; the first call runs all queries. */
+    private static List<Row> stock(Query query) throws Exception {
+        if (KeptChanges.of("stock/" + query.name(), 1).isEmpty()) {
+            submit("stock", false, 1, null).getJobExecutionResult().get();
+        }
+        return KeptChanges.of("stock/" + query.name(), 1);
     }
 
     private static JobClient submit(String run, boolean drey, int parallelism, String savepoint)

@@ -56,6 +56,9 @@ final class Matrix {
         }
     }
 
+    private static final List<String> SETTINGS =
+            List.of("rung", "backend", "parallelism", "object-reuse", "minibatch");
+
     private Matrix() {}
 
     static List<Job> jobs(Options options) {
@@ -64,22 +67,8 @@ final class Matrix {
             queries.add(Query.SOURCE);
         }
         List<Job> jobs = new ArrayList<>();
-        for (String rung : options.list("rung")) {
-            for (String backend : options.list("backend")) {
-                for (String parallelism : options.list("parallelism")) {
-                    for (String reuse : options.list("object-reuse")) {
-                        for (String miniBatch : options.list("minibatch")) {
-                            Options cell =
-                                    options.with("rung", rung)
-                                            .with("backend", backend)
-                                            .with("parallelism", parallelism)
-                                            .with("object-reuse", reuse)
-                                            .with("minibatch", miniBatch);
-                            queries.forEach(query -> add(jobs, cell, query));
-                        }
-                    }
-                }
-            }
+        for (Options cell : cells(options)) {
+            queries.forEach(query -> add(jobs, cell, query));
         }
         if (jobs.size() > 1 && options.is("resume")) {
             jobs.sort(
@@ -88,6 +77,18 @@ final class Matrix {
                             .thenComparingInt(job -> job.query.rank()));
         }
         return jobs;
+    }
+
+    /** Every combination of the settings that may have several values. */
+    private static List<Options> cells(Options options) {
+        List<Options> cells = List.of(options);
+        for (String name : SETTINGS) {
+            cells =
+                    cells.stream()
+                            .flatMap(c -> c.list(name).stream().map(value -> c.with(name, value)))
+                            .toList();
+        }
+        return cells;
     }
 
     private static void add(List<Job> jobs, Options cell, Query query) {

@@ -16,13 +16,11 @@ import java.util.Locale;
 import java.util.Random;
 
 /**
- * What {@link OperatorBenchmark} runs: an operator, and so many rows for it, made before any clock starts.
+ * What {@link OperatorBenchmark} runs: an operator, and so many rows for it.
  *
- * @param inputs which input each row is of
  * @param onDisk how many of the rows Flink's operator is to play on RocksDB
  */
-record BenchmarkInput(
-        Subject subject, String what, BinaryRowData[] rows, byte[] inputs, int onDisk) {
+record BenchmarkInput(Subject subject, String what, PackedRows rows, int onDisk) {
 
     static BenchmarkInput of(String operator, int rows, int keys) {
         return switch (operator) {
@@ -38,7 +36,9 @@ record BenchmarkInput(
                             "the ten highest of each key, with their numbers",
                             rows,
                             keys);
-            case "rank-retract" -> retract(rows, keys);
+            case "rank-retract" -> retract(operator, rows, keys, PARTITION, ON_DISK);
+            // The order of a million rows, read and written for each row, is nothing for a disk.
+            case "rank-million" -> retract(operator, rows, keys, keys, 0);
             case "join" ->
                     append(
                             new PlannedSubject(operator, "join")
@@ -64,7 +64,8 @@ record BenchmarkInput(
                     throw new IllegalArgumentException(
                             "no benchmark for operator '"
                                     + operator
-                                    + "', there are: deduplicate, rank, rank-retract, join, aggregate");
+                                    + "', there are: deduplicate, rank, rank-retract,"
+                                    + " rank-million, join, aggregate");
         };
     }
 
@@ -73,17 +74,16 @@ record BenchmarkInput(
         Deduplication dedup = new Deduplication(true, true, true, true, false, 0, false, 0);
         Random rng = new Random(42);
         RowDataSerializer serializer = schema.serializer();
-        BinaryRowData[] rows = new BinaryRowData[count];
+        PackedRows rows = new PackedRows(serializer.getArity());
         for (int i = 0; i < count; i++) {
             // Event time in disorder: about a third of the rows of a key are older than one before.
             long time = 1_000_000L + i + rng.nextInt(2 * keys);
-            rows[i] = serializer.toBinaryRow(schema.row(rng, keys, time)).copy();
+            rows.add(0, serializer.toBinaryRow(schema.row(rng, keys, time)));
         }
         return new BenchmarkInput(
                 new DeduplicateSubject(dedup, schema),
                 "keep last by event time, with -U",
-                rows,
-                new byte[count],
+                rows.seal(),
                 count);
     }
 
@@ -91,15 +91,14 @@ record BenchmarkInput(
         Random rng = new Random(42);
         List<RowType> types = subject.inputs();
         List<RowDataSerializer> serializers = types.stream().map(RowDataSerializer::new).toList();
-        BinaryRowData[] rows = new BinaryRowData[count];
-        byte[] inputs = new byte[count];
+        PackedRows rows = new PackedRows(types.stream().mapToInt(RowType::getFieldCount).toArray());
         for (int i = 0; i < count; i++) {
             // Taken in turn, as a task with two inputs reads them.
-            inputs[i] = (byte) (i % types.size());
-            GenericRowData row = row(types.get(inputs[i]), rng, keys);
-            rows[i] = serializers.get(inputs[i]).toBinaryRow(row).copy();
+            int input = i % types.size();
+            GenericRowData row = row(types.get(input), rng, keys);
+            rows.add(input, serializers.get(input).toBinaryRow(row));
         }
-        return new BenchmarkInput(subject, what, rows, inputs, count);
+        return new BenchmarkInput(subject, what, rows.seal(), count);
     }
 
     /** How many rows a partition of the retracting Top-N has, and how many partitions are at work at a time. */
@@ -112,9 +111,10 @@ record BenchmarkInput(
      * of the rows: first its sums come, then they change. So the first rows are partitions as large as any, and that is what
      * RocksDB plays: Flink reads and writes there what it knows of a whole partition's order for each row.
      */
-    private static BenchmarkInput retract(int count, int keys) {
+    private static BenchmarkInput retract(
+            String name, int count, int keys, int partition, int onDisk) {
         Subject subject =
-                new PlannedSubject("rank-retract", "rank")
+                new PlannedSubject(name, "rank")
                         .table("t", "k BIGINT, a BIGINT, s BIGINT")
                         .query(
                                 "SELECT * FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY"
@@ -122,41 +122,41 @@ record BenchmarkInput(
                                         + " GROUP BY k, a)) WHERE n <= 10");
         Random rng = new Random(42);
         RowDataSerializer serializer = new RowDataSerializer(subject.inputs().get(0));
-        int group = Math.min(keys, AT_WORK * PARTITION);
+        int atWork = Math.min(AT_WORK, keys / partition);
+        int group = Math.min(keys, atWork * partition);
         int share = (int) ((long) count * group / keys);
         long[] sums = new long[group];
-        BinaryRowData[] rows = new BinaryRowData[count];
-        for (int i = 0; i < count; ) {
+        PackedRows rows = new PackedRows(3);
+        for (int i = 0; i < count; i = rows.size()) {
             int at = i % share;
-            int first = i / share * AT_WORK;
+            int first = i / share * atWork;
             int of = at < group ? at : rng.nextInt(group);
-            long k = first + of % AT_WORK;
-            long a = of / AT_WORK;
+            long k = first + of % atWork;
+            long a = of / atWork;
             long before = sums[of];
             sums[of] = at < group ? rng.nextInt(1_000_000) : before + rng.nextInt(1_000) - 300;
             if (at < group) {
-                rows[i++] = binary(serializer, RowKind.INSERT, k, a, sums[of]);
+                rows.add(0, binary(serializer, RowKind.INSERT, k, a, sums[of]));
             } else if (i + 1 < count && at + 1 < share) {
-                rows[i++] = binary(serializer, RowKind.UPDATE_BEFORE, k, a, before);
-                rows[i++] = binary(serializer, RowKind.UPDATE_AFTER, k, a, sums[of]);
+                rows.add(0, binary(serializer, RowKind.UPDATE_BEFORE, k, a, before));
+                rows.add(0, binary(serializer, RowKind.UPDATE_AFTER, k, a, sums[of]));
             } else {
-                rows[i++] = binary(serializer, RowKind.DELETE, k, a, before);
+                rows.add(0, binary(serializer, RowKind.DELETE, k, a, before));
             }
         }
         return new BenchmarkInput(
                 subject,
                 "the ten highest sums of each partition, which change, with their numbers; "
-                        + String.format(Locale.ROOT, "%,d rows per partition", group / AT_WORK),
-                rows,
-                new byte[count],
-                Math.min(count, ON_DISK));
+                        + String.format(Locale.ROOT, "%,d rows per partition", group / atWork),
+                rows.seal(),
+                Math.min(count, onDisk));
     }
 
     /** About half a minute of Flink's operator, with a whole partition's order read and written for each row. */
     private static final int ON_DISK = 30_000;
 
     private static BinaryRowData binary(RowDataSerializer serializer, RowKind kind, Object... v) {
-        BinaryRowData row = serializer.toBinaryRow(GenericRowData.of(v)).copy();
+        BinaryRowData row = serializer.toBinaryRow(GenericRowData.of(v));
         row.setRowKind(kind);
         return row;
     }

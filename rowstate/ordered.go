@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"iter"
+	"math"
+	"math/bits"
 	"unsafe"
 )
 
@@ -47,6 +49,8 @@ type Ordered struct {
 	arena  *Arena
 	key    func(element uint32) []byte
 	weight func(element uint32) int // nil: 1
+	marked bool
+	spot   spot
 }
 
 const (
@@ -68,6 +72,10 @@ func NewOrdered(arena *Arena, key func(element uint32) []byte) *Ordered {
 
 // Weigh gives elements weights, 1 or more. The weight of an element must not change while it is in a set.
 func (o *Ordered) Weigh(weight func(element uint32) int) { o.weight = weight }
+
+// Marked says that all keys begin with a field of fixed width, whose marker tells nothing but nulls (see the sort keys): it
+// makes room for one more byte behind it among the 8 that nodes keep. Values of 8 bytes are then compared in the nodes alone.
+func (o *Ordered) Marked() { o.marked = true }
 
 func (o *Ordered) weigh(element uint32) int {
 	if o.weight == nil {
@@ -109,6 +117,21 @@ func (o *Ordered) rootOf(s *OrderedSet) node {
 	return o.node(s.root, nodeCap)
 }
 
+// prefixOf is what nodes keep of a key: a number that orders as the key does, but may be equal where keys differ.
+func (o *Ordered) prefixOf(key []byte) uint64 {
+	if !o.marked {
+		return prefixOf(key)
+	}
+	switch marker := key[0]; {
+	case marker == 0:
+		return 0
+	case marker != valid:
+		return math.MaxUint64
+	}
+	// The outermost values tie with nulls, or what is next to them.
+	return min(max(prefixOf(key[1:]), 1), math.MaxUint64-1)
+}
+
 func prefixOf(key []byte) uint64 {
 	if len(key) >= 8 {
 		return binary.BigEndian.Uint64(key)
@@ -121,27 +144,44 @@ func prefixOf(key []byte) uint64 {
 // before is the number of elements (or subtrees, by their first elements) of the node whose keys are less than key, and
 // whether the next one's is equal.
 func (o *Ordered) before(n node, prefix uint64, key []byte) (at int, equal bool) {
-	prefixes, refs := n.prefixes(), n.refs()
-	low, high := 0, n.count()
+	prefixes, count := n.prefixes(), n.count()
+	low := n.lowest(count, prefix)
+	high := low
+	for high < count && prefixes[high] == prefix {
+		high++
+	}
+	refs := n.refs()
 	for low < high {
 		middle := int(uint(low+high) / 2)
-		p := prefixes[middle]
-		if p == prefix {
-			switch bytes.Compare(o.key(refs[middle]), key) {
-			case 0:
-				return middle, true
-			case -1:
-				low = middle + 1
-			default:
-				high = middle
-			}
-		} else if p < prefix {
+		switch bytes.Compare(o.key(refs[middle]), key) {
+		case 0:
+			return middle, true
+		case -1:
 			low = middle + 1
-		} else {
+		default:
 			high = middle
 		}
 	}
 	return low, false
+}
+
+// lowest is how many of the node's first prefixes are less. Which half of them to go on with is as good as random, so it is
+// computed and not branched on.
+func (n node) lowest(count int, prefix uint64) int {
+	if count == 0 {
+		return 0
+	}
+	less := func(i int) int {
+		_, borrow := bits.Sub64(*(*uint64)(unsafe.Add(n.p, 8+8*i)), prefix, 0)
+		return int(borrow)
+	}
+	low := 0
+	for count > 1 {
+		half := count / 2
+		low += half & -less(low+half-1)
+		count -= half
+	}
+	return low + less(low)
 }
 
 // child is the subtree of an inner node that the key belongs to.
@@ -176,7 +216,7 @@ func (o *Ordered) Rank(s *OrderedSet, key []byte) (rank int, found bool) {
 	if s.count == 0 {
 		return 0, false
 	}
-	prefix := prefixOf(key)
+	prefix := o.prefixOf(key)
 	n := o.rootOf(s)
 	for level := s.level; level > 0; level-- {
 		i := o.child(n, prefix, key)
@@ -194,7 +234,7 @@ func (o *Ordered) Find(s *OrderedSet, key []byte) uint32 {
 	if s.count == 0 {
 		return 0
 	}
-	prefix := prefixOf(key)
+	prefix := o.prefixOf(key)
 	n := o.rootOf(s)
 	for level := s.level; level > 0; level-- {
 		n = o.childNode(n, o.child(n, prefix, key))
@@ -210,17 +250,21 @@ func (o *Ordered) At(s *OrderedSet, position int) uint32 {
 	if uint(position) >= uint(s.count) {
 		panic("rowstate: position outside an ordered set")
 	}
-	n, at, _ := o.leafAt(s, position)
+	n, at, _ := o.leafAt(s, position, nil)
 	return n.refs()[at]
 }
 
-// leafAt is the leaf that holds a position, where in it, and how much of the element's weight lies before the position.
-func (o *Ordered) leafAt(s *OrderedSet, position int) (n node, at, within int) {
+// leafAt is the leaf that holds a position, where in it, and how much of the element's weight lies before the position. The
+// way there goes into steps, unless that is nil.
+func (o *Ordered) leafAt(s *OrderedSet, position int, steps *[maxLevel]turn) (n node, at, within int) {
 	n = o.rootOf(s)
 	for level := s.level; level > 0; level-- {
 		i := 0
 		for counts := n.counts(); position >= int(counts[i]); i++ {
 			position -= int(counts[i])
+		}
+		if steps != nil {
+			steps[level-1] = turn{n, i}
 		}
 		n = o.childNode(n, i)
 	}
@@ -237,12 +281,23 @@ func (o *Ordered) leafAt(s *OrderedSet, position int) (n node, at, within int) {
 	panic("rowstate: a leaf weighs less than is known above")
 }
 
+// Slice appends the elements from a position on, n or as many as there are. All must weigh 1.
+func (o *Ordered) Slice(s *OrderedSet, position, n int, dst []uint32) []uint32 {
+	for end := min(position+n, int(s.count)); position < end; {
+		leaf, at, _ := o.leafAt(s, position, nil)
+		to := min(leaf.count(), at+end-position)
+		dst = append(dst, leaf.refs()[at:to]...)
+		position += to - at
+	}
+	return dst
+}
+
 // From visits the elements in order, beginning with the one at a position, each with its first position. The set must not
 // change meanwhile.
 func (o *Ordered) From(s *OrderedSet, position int) iter.Seq2[int, uint32] {
 	return func(yield func(int, uint32) bool) {
 		for position < int(s.count) {
-			n, at, within := o.leafAt(s, position)
+			n, at, within := o.leafAt(s, position, nil)
 			position -= within
 			for _, element := range n.refs()[at:n.count()] {
 				if !yield(position, element) {

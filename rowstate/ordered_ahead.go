@@ -40,7 +40,7 @@ func (o *Ordered) Ahead(ways []Way, span int, elements []uint32) []uint32 {
 		}
 		leaf := o.rootOf(s)
 		count := leaf.count()
-		at := lowest(leaf.prefixes()[:count], prefixOf(ways[i].Key))
+		at := leaf.lowest(count, o.prefixOf(ways[i].Key))
 		end := min(at+span, count)
 		elements = append(elements, leaf.refs()[at:end]...)
 		if end < count {
@@ -48,19 +48,6 @@ func (o *Ordered) Ahead(ways []Way, span int, elements []uint32) []uint32 {
 		}
 	}
 	return elements
-}
-
-// lowest is the number of prefixes that are less.
-func lowest(prefixes []uint64, prefix uint64) int {
-	low, high := 0, len(prefixes)
-	for low < high {
-		if middle := int(uint(low+high) / 2); prefixes[middle] < prefix {
-			low = middle + 1
-		} else {
-			high = middle
-		}
-	}
-	return low
 }
 
 // Prefetch asks for the first cache lines of blocks.

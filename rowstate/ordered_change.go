@@ -4,7 +4,7 @@ package rowstate
 // element.
 func (o *Ordered) Insert(s *OrderedSet, element uint32) (position int, added bool) {
 	key := o.key(element)
-	c := change{o: o, key: key, prefix: prefixOf(key), element: element}
+	c := change{o: o, key: key, prefix: o.prefixOf(key), element: element, weight: o.weigh(element)}
 	if s.count == 0 {
 		*s = OrderedSet{root: o.arena.Alloc(sizeOfNode(0, smallCap)), small: smallCap}
 		o.rootOf(s).setCount(0)
@@ -24,40 +24,9 @@ func (o *Ordered) Insert(s *OrderedSet, element uint32) (position int, added boo
 		o.refresh(n, 1, int(s.level)-1)
 	}
 	if c.done {
-		s.count += uint32(o.weigh(element))
+		s.count += uint32(c.weight)
 	}
 	return c.position, c.done
-}
-
-// Delete takes the element with that key out. It returns the element, or 0, and the position it had.
-func (o *Ordered) Delete(s *OrderedSet, key []byte) (position int, element uint32) {
-	if s.count == 0 {
-		return 0, 0
-	}
-	c := change{o: o, key: key, prefix: prefixOf(key)}
-	c.remove(o.rootOf(s), int(s.level))
-	if !c.done {
-		return c.position, 0
-	}
-	s.count -= uint32(o.weigh(c.element))
-	for s.level > 0 && o.rootOf(s).count() == 1 {
-		old := s.root
-		s.root = Ref(o.rootOf(s).children()[0])
-		o.arena.Free(old, nodeBytes)
-		s.level--
-	}
-	if s.count == 0 {
-		o.arena.Free(s.root, sizeOfNode(0, int(s.small)))
-		*s = OrderedSet{}
-	}
-	return c.position, c.element
-}
-
-// DeleteAt takes the element at a position out and returns it.
-func (o *Ordered) DeleteAt(s *OrderedSet, position int) uint32 {
-	element := o.At(s, position)
-	o.Delete(s, o.key(element))
-	return element
 }
 
 // enlarge doubles the capacity of a small root.
@@ -84,8 +53,10 @@ type change struct {
 	key      []byte
 	prefix   uint64
 	element  uint32
+	weight   int
 	position int
 	done     bool
+	first    bool // the element became the first below the node just done
 }
 
 // insert adds the element below n. If n was split it returns the new right neighbour.
@@ -96,14 +67,14 @@ func (c *change) insert(n node, level int) (split Ref) {
 		if equal {
 			return 0
 		}
-		c.done = true
+		c.done, c.first = true, at == 0
 		right := Ref(0)
 		if n.count() == nodeCap {
 			right, n, at = c.o.splitFor(n, 0, at)
 		}
 		open(n, at, 0)
 		n.prefixes()[at], n.refs()[at] = c.prefix, c.element
-		n.setTotal(n.total() + c.o.weigh(c.element))
+		n.setTotal(n.total() + c.weight)
 		return right
 	}
 	i := c.o.child(n, c.prefix, c.key)
@@ -114,10 +85,13 @@ func (c *change) insert(n node, level int) (split Ref) {
 	if !c.done {
 		return 0
 	}
-	c.o.refresh(n, i, level-1)
 	if below == 0 {
+		n.counts()[i] += uint32(c.weight)
+		c.first = c.first && c.o.copyFirst(n, i)
 		return 0
 	}
+	c.o.refresh(n, i, level-1)
+	c.first = i == 0
 	right, at := Ref(0), i+1
 	if n.count() == nodeCap {
 		right, n, at = c.o.splitFor(n, level, at)
@@ -194,60 +168,9 @@ func (o *Ordered) refresh(n node, i, level int) {
 	n.counts()[i] = total
 }
 
-// remove takes the element out below n.
-func (c *change) remove(n node, level int) {
-	if level == 0 {
-		at, equal := c.o.before(n, c.prefix, c.key)
-		c.position += c.o.leading(n, at)
-		if equal {
-			c.done = true
-			c.element = n.refs()[at]
-			n.setTotal(n.total() - c.o.weigh(c.element))
-			shut(n, at, 0)
-		}
-		return
-	}
-	i := c.o.child(n, c.prefix, c.key)
-	for _, count := range n.counts()[:i] {
-		c.position += int(count)
-	}
-	c.remove(c.o.childNode(n, i), level-1)
-	if c.done {
-		c.o.repair(n, i, level-1)
-	}
-}
-
-// repair brings an inner node up to date after its child i, of the given level, lost an element: an empty child goes, a
-// small one joins a neighbour.
-func (o *Ordered) repair(n node, i, level int) {
+// copyFirst copies what an inner node keeps of its child's first element, and tells whether that is the node's first, too.
+func (o *Ordered) copyFirst(n node, i int) bool {
 	child := o.childNode(n, i)
-	if child.count() == 0 {
-		o.arena.Free(Ref(n.children()[i]), sizeOfNode(level, 0))
-		shut(n, i, level+1)
-		return
-	}
-	o.refresh(n, i, level)
-	left := i
-	switch {
-	case i+1 < n.count() && child.count()+o.childNode(n, i+1).count() <= mergeAt:
-	case i > 0 && child.count()+o.childNode(n, i-1).count() <= mergeAt:
-		left = i - 1
-	default:
-		return
-	}
-	a, b := o.childNode(n, left), o.childNode(n, left+1)
-	from, count := a.count(), b.count()
-	copy(a.prefixes()[from:], b.prefixes()[:count])
-	copy(a.refs()[from:], b.refs()[:count])
-	if level > 0 {
-		copy(a.children()[from:], b.children()[:count])
-		copy(a.counts()[from:], b.counts()[:count])
-	}
-	if level == 0 {
-		a.setTotal(a.total() + b.total())
-	}
-	a.setCount(from + count)
-	o.arena.Free(Ref(n.children()[left+1]), sizeOfNode(level, 0))
-	shut(n, left+1, level+1)
-	o.refresh(n, left, level)
+	n.prefixes()[i], n.refs()[i] = child.prefixes()[0], child.refs()[0]
+	return i == 0
 }

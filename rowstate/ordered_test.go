@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -53,7 +54,23 @@ func (m *orderedModel) remove(key []byte) {
 		want = m.want[at]
 		m.want = slices.Delete(m.want, at, at+1)
 	}
-	position, element := m.o.Delete(&m.set, key)
+	position, element := 0, uint32(0)
+	if len(m.want)%2 == 0 {
+		position, element = m.o.Delete(&m.set, key)
+	} else {
+		next := uint32(0)
+		if found {
+			next = want
+		} else if at < len(m.want) {
+			next = m.want[at]
+		}
+		if position, element = m.o.Seek(&m.set, key); element != next {
+			m.t.Fatalf("seek %x: element %d, want %d", key, element, next)
+		}
+		if element = 0; found {
+			element = m.o.DeleteSought(&m.set)
+		}
+	}
 	if position != at || element != want {
 		m.t.Fatalf("delete %x: position %d element %d, want %d %d", key, position, element, at, want)
 	}
@@ -105,14 +122,21 @@ func TestOrderedAgainstSortedSlice(t *testing.T) {
 			return binary.BigEndian.AppendUint64(nil, rng.Uint64())[:rng.IntN(4)]
 		},
 		"varied length": func(rng *rand.Rand, _ int) []byte { return bytes.Repeat([]byte{byte(rng.IntN(3))}, rng.IntN(60)) },
-		"rising":        func(_ *rand.Rand, i int) []byte { return binary.BigEndian.AppendUint64(nil, uint64(i)) },
-		"falling":       func(_ *rand.Rand, i int) []byte { return binary.BigEndian.AppendUint64(nil, uint64(1<<30-i)) },
+		"marked": func(rng *rand.Rand, _ int) []byte {
+			key := append([]byte{0, valid, valid, valid, valid, 0xFF}[rng.IntN(6):][:1:1], make([]byte, rng.IntN(3))...)
+			return binary.BigEndian.AppendUint64(key, []uint64{0, 1, 2, math.MaxUint64 - 1, math.MaxUint64, rng.Uint64()}[rng.IntN(6)])
+		},
+		"rising":  func(_ *rand.Rand, i int) []byte { return binary.BigEndian.AppendUint64(nil, uint64(i)) },
+		"falling": func(_ *rand.Rand, i int) []byte { return binary.BigEndian.AppendUint64(nil, uint64(1<<30-i)) },
 	}
 	for name, shape := range shapes {
 		for _, most := range []int{3, 5, 40, 300, 6000} {
 			t.Run(fmt.Sprint(name, " ", most), func(t *testing.T) {
 				rng := rand.New(rand.NewPCG(uint64(most), 1))
 				m := newOrderedModel(t)
+				if name == "marked" {
+					m.o.Marked()
+				}
 				i := 0
 				// Up to most elements, down to none, twice; a quarter of the steps go the other way.
 				for _, up := range []bool{true, false, true, false} {

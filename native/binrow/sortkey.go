@@ -45,6 +45,11 @@ func (s *SortKeys) Check(row []byte) error {
 	return nil
 }
 
+// Fixed tells that the first field has a fixed width.
+func (s *SortKeys) Fixed() bool {
+	return len(s.fields) > 0 && s.layout.classes[s.fields[0].Column] != inlined
+}
+
 // Append appends the sort key of a row.
 func (s *SortKeys) Append(dst, row []byte) []byte {
 	l := s.layout

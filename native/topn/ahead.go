@@ -16,7 +16,7 @@ type ahead struct {
 }
 
 // aheadRows is how many rows a group has: enough misses to fill what a core can have under way.
-const aheadRows = 32
+const aheadRows = 64
 
 // fewElements is how many rows held are fetched for one that comes, if not all that its cascade will move.
 const fewElements = 2

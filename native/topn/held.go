@@ -24,9 +24,10 @@ type held struct {
 	nodes   *rowstate.Arena
 	order   *rowstate.Ordered
 	arrival uint64 // of the row that came last
-	touched byte   // keeps what touch reads from being optimized away
-	trailer int    // bytes at a block's end: life and what belongs to the strategy
-	lives   bool   // rows have lives
+	moved   []element
+	touched byte // keeps what touch reads from being optimized away
+	trailer int  // bytes at a block's end: life and what belongs to the strategy
+	lives   bool // rows have lives
 }
 
 // element is a row's ref, as the order has it.
@@ -48,6 +49,9 @@ func newHeld(o *Operator, trailer int) held {
 		n := binary.LittleEndian.Uint32(rows.Bytes(rowstate.Ref(e), blockHeader))
 		return rows.Bytes(rowstate.Ref(e), blockHeader+int(n))[blockHeader:]
 	})
+	if o.sortKeys.Fixed() {
+		h.order.Marked()
+	}
 	return h
 }
 
@@ -208,25 +212,28 @@ func (h *held) cascade(u *output, set *rowstate.OrderedSet, e element, rank, end
 	if rank > end {
 		return
 	}
-	h.touch(set, rank+1, end+1)
 	c := cascade{u: u, out: out, source: source, end: end, rank: rank, carry: h.payload(e)}
-	for _, o := range h.from(set, rank+1) {
-		if c.over() {
-			return
+	for from := rank; !c.over(); from += movedAtOnce {
+		h.moved = h.order.Slice(set, int(from), int(min(end-from, movedAtOnce-1)+1), h.moved[:0])
+		h.touch(h.moved)
+		for _, o := range h.moved {
+			c.pushed(h.row(o))
 		}
-		c.pushed(h.row(o))
+		if len(h.moved) < movedAtOnce {
+			break
+		}
 	}
 	c.last(changelog.Insert)
 }
 
-// touch reads from every cache line of the rows of some ranks, so that their misses overlap. A cascade copies the rows one
-// behind the other, and each copy would wait for its row (op=append/number=true at 100 K partitions: 710 to 530 ns a row).
-func (h *held) touch(set *rowstate.OrderedSet, first, last int64) {
+// movedAtOnce is how many rows of a cascade are fetched together.
+const movedAtOnce = 64
+
+// touch reads from every cache line of some rows, so that their misses overlap. A cascade copies the rows one behind the other,
+// and each copy would wait for its row (op=append/number=true at 100 K partitions: 710 to 530 ns a row).
+func (h *held) touch(rows []element) {
 	sum := byte(0)
-	for rank, e := range h.from(set, first) {
-		if rank > last {
-			break
-		}
+	for _, e := range rows {
 		row := h.row(e)
 		for i := 0; i < len(row); i += 64 {
 			sum += row[i]

@@ -154,8 +154,13 @@ func (s *retract) add(p *partition, row []byte, source int, out *changelog.Build
 
 func (s *retract) remove(p *partition, source int, out *changelog.Builder) {
 	o, h := s.o, &s.o.held
-	position, _ := h.order.Rank(mainOf(p), o.sortKey)
-	e, rank := s.find(p, int64(position))
+	position, e := h.order.Seek(mainOf(p), o.sortKey)
+	rank := int64(position) + 1
+	// Mostly the first of the group is the row itself.
+	sought := e != 0 && bytes.Equal(h.row(e), s.row)
+	if !sought {
+		e, rank = s.find(p, int64(position))
+	}
 	if e == 0 {
 		o.counts.unmatchedRetractions++
 		// Stock's count goes down all the same, if it has one.
@@ -182,7 +187,11 @@ func (s *retract) remove(p *partition, source int, out *changelog.Builder) {
 			out.Append(changelog.Insert, h.row(risen), source)
 		}
 	}
-	h.removeAt(mainOf(p), rank)
+	if sought {
+		h.order.DeleteSought(mainOf(p))
+	} else {
+		h.removeAt(mainOf(p), rank)
+	}
 	s.leave(p, e)
 	s.written(p)
 }

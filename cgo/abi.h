@@ -59,8 +59,8 @@ struct ArrowArray {
 };
 #endif
 
-// Part of a batch or a bundle may have been processed when an operator that had stopped (see drey_push) fails. The
-// status is the error's own then, but state has changed, and the handle is poisoned.
+// Part of a batch or a bundle may have been processed when an operator that had stopped (see drey_push) fails, and part of a key
+// group restored when drey_restore does. The status is the error's own then, but state has changed, and the handle is poisoned.
 enum drey_status {
   DREY_OK = 0,
   DREY_INVALID = 1,      // bad specification or argument; nothing happened

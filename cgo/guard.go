@@ -71,8 +71,8 @@ func onHandle(handle C.uint64_t, message **C.char, f func(*instance) error) (sta
 	return report(message, err)
 }
 
-// halfway is an error, of any kind, that came when part of a batch had been processed already: no call can make that whole
-// again.
+// halfway is an error, of any kind, that came when part of a batch had been processed already, or part of a key group restored:
+// no call can make that whole again.
 type halfway struct{ error }
 
 func (h halfway) Unwrap() error { return h.error }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -193,6 +194,28 @@ func TestMixedBatchesAreChecked(t *testing.T) {
 	empty := newMixedBatch(nil, nil)
 	if err := in.push(-1, &empty.root, 0); err != nil {
 		t.Errorf("an empty batch: %v", err)
+	}
+}
+
+// corrupted finds a snapshot corrupt.
+type corrupted struct{ echo }
+
+func (c *corrupted) Restore(int, io.Reader) error { return op.Corruptf("frame 3") }
+
+// What came before the fault of a snapshot is in the state.
+func TestErrorsOfRestore(t *testing.T) {
+	nothingStays(t)
+	in := openTwo(t, &corrupted{}, 1, 1)
+	if err := in.restoreGroup(7, []byte("half a snapshot")); err != nil {
+		t.Fatal(err)
+	}
+	err := in.restoreGroup(7, nil)
+	var half halfway
+	if !errors.As(err, &half) || !errors.Is(err, op.ErrCorrupt) {
+		t.Errorf("%v: not half-way, or not corrupt", err)
+	}
+	if err = in.restoreGroup(999, nil); err == nil || errors.As(err, &half) {
+		t.Errorf("a key group of others: %v", err)
 	}
 }
 

@@ -125,7 +125,10 @@ func (in *instance) restoreGroup(group int, p []byte) error {
 	r.open = false
 	err := in.operator.Restore(group, bytes)
 	r.buffer.n = 0
-	return err
+	if err != nil {
+		return halfway{err} // entries before the one it failed at are in
+	}
+	return nil
 }
 
 func (r *restoreSession) finished() error {

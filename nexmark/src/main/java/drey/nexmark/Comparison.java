@@ -225,7 +225,8 @@ final class Comparison {
                     case ORDER -> "every change in order";
                     case CHANGES -> "every change, order left open by Flink";
                     case RESULT -> "the resulting table; Flink leaves the changes to it open";
-                    case NOTHING -> "nothing to compare: the query depends on the clock";
+                    case NOTHING ->
+                            "nothing to compare: what comes out depends on the clock, or is not looked at";
                 };
         boolean equal = differentBucket() < 0;
         if (sameness == Sameness.NOTHING) {

@@ -8,9 +8,11 @@ import org.apache.flink.types.RowKind;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
 
@@ -66,6 +68,44 @@ final class Changelogs {
                         epochs.get(name).add(rows);
                     });
         }
+    }
+
+    private Changelogs() {}
+
+    /** The same without all that is no insertion, or inserts a primary key again. */
+    Changelogs insertions() {
+        Changelogs insertions = new Changelogs();
+        epochs.forEach(
+                (name, all) -> {
+                    Integer key =
+                            switch (name.charAt(1)) {
+                                case '1' -> 1;
+                                case '2' -> 0;
+                                default -> null;
+                            };
+                    Set<Object> taken = new HashSet<>();
+                    insertions.epochs.put(
+                            name,
+                            all.stream()
+                                    .map(
+                                            rows ->
+                                                    rows.stream()
+                                                            .filter(
+                                                                    r ->
+                                                                            r.getKind()
+                                                                                    == RowKind
+                                                                                            .INSERT)
+                                                            .filter(
+                                                                    r ->
+                                                                            key == null
+                                                                                    || taken.add(
+                                                                                            r
+                                                                                                    .getField(
+                                                                                                            key)))
+                                                            .toList())
+                                    .toList());
+                });
+        return insertions;
     }
 
     /** The rows of each epoch of a table. */

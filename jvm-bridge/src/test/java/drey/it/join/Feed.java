@@ -85,6 +85,7 @@ final class Feed extends RichSourceFunction<Row>
         }
         while (next < epochs.size() && !canceled) {
             turns.await(next - 1);
+            EpochClock.reach(next);
             if (fails && next == epochs.size() / 2 && !FAILED.contains(run)) {
                 awaitCheckpoint();
             }

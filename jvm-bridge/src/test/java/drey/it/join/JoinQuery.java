@@ -44,9 +44,11 @@ record JoinQuery(Type type, int left, int right, String condition) {
                 : "SELECT * FROM L%d L %s R%d R ON %s".formatted(left, type.sql, right, condition);
     }
 
-    /** The same with a retention that is longer than a test lasts. */
-    String sqlWithRetention() {
-        return sql().replaceFirst("SELECT", "SELECT /*+ STATE_TTL('L'='10 h', 'R'='20 h') */");
+    /** The same with a retention for each side. */
+    String sqlWithRetention(String left, String right) {
+        return sql().replaceFirst(
+                        "SELECT",
+                        "SELECT /*+ STATE_TTL('L'='%s', 'R'='%s') */".formatted(left, right));
     }
 
     private static final List<JoinQuery> CONDITIONS =

@@ -113,7 +113,7 @@ final class PlannedSubject implements Subject {
         return this;
     }
 
-    /** What comes out is as long as all rows of a key: a long run has more keys, not longer output rows. */
+    /** A row's output grows with the rows of its key: a long run has more keys, not more rows of each. */
     PlannedSubject growing() {
         growing = true;
         return this;

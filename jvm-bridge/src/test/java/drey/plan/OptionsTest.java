@@ -50,7 +50,7 @@ class OptionsTest {
 
         assertThatThrownBy(() -> DreyOptions.batchOptions(configuration))
                 .isInstanceOf(ValidationException.class)
-                .hasMessageContaining("drey.batch.rows must be at least 1, is -1");
+                .hasMessageContaining("drey.batch.rows must be from 1 to 1048576, is -1");
     }
 
     @Test

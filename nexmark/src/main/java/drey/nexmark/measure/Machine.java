@@ -18,7 +18,8 @@ public final class Machine {
                         Runtime.getRuntime().availableProcessors(),
                         memory(),
                         System.getProperty("os.name"),
-                        System.getProperty("os.version"),
+                        System.getProperty("os.version")
+                                .replaceAll("-.*", ""), // without its builder
                         System.getProperty("java.vm.name"),
                         System.getProperty("java.version"));
     }

@@ -7,9 +7,11 @@ import org.apache.flink.api.common.typeinfo.Types;
 import org.apache.flink.runtime.state.FunctionInitializationContext;
 import org.apache.flink.runtime.state.FunctionSnapshotContext;
 import org.apache.flink.streaming.api.checkpoint.CheckpointedFunction;
+import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.types.Row;
 
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -35,6 +37,24 @@ public final class KeptChanges {
             changes.addAll(EMITTED.getOrDefault(name + "/" + i, List.of()));
         }
         return changes;
+    }
+
+    /**
+     * Runs a job whose queries' changes are kept under {@code run/name}, and takes these, by name and subtask after subtask.
+     */
+    public static Map<String, List<Row>> execute(
+            StreamExecutionEnvironment env, String run, List<String> names, int parallelism)
+            throws Exception {
+        try {
+            env.execute(run);
+            Map<String, List<Row>> results = new LinkedHashMap<>();
+            for (String name : names) {
+                results.put(name, of(run + "/" + name, parallelism));
+            }
+            return results;
+        } finally {
+            forget(run + "/");
+        }
     }
 
     /** Forgets all whose names begin so. */

@@ -3,7 +3,6 @@ package drey.it.aggregate;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import drey.it.KeptChanges;
-import drey.runtime.NativeExecutions;
 
 import org.apache.flink.configuration.Configuration;
 import org.apache.flink.core.execution.JobClient;
@@ -90,7 +89,7 @@ class AggregateRescaleTest {
     @EnumSource(SavepointFormatType.class)
     void savepointsCarryTheStateToOtherParallelisms(SavepointFormatType format) throws Exception {
         String run = "rescale " + format;
-        long opened = opened();
+        long opened = AggregateRun.opened();
         String savepoint = null;
         int[] parallelisms = {2, 3, 1};
         for (int i = 0; i < parallelisms.length; i++) {
@@ -112,7 +111,7 @@ class AggregateRescaleTest {
             }
         }
         // All of them, each time.
-        assertThat(opened() - opened)
+        assertThat(AggregateRun.opened() - opened)
                 .isGreaterThanOrEqualTo(
                         (long) parallelisms.length
                                 * QUERIES.stream().mapToInt(Query::natives).sum());
@@ -160,15 +159,5 @@ class AggregateRescaleTest {
         Map<String, List<String>> byKey = new TreeMap<>(KeptChanges.byKey(1, changes));
         byKey.replaceAll((key, rows) -> rows.stream().sorted().toList());
         return byKey;
-    }
-
-    private static long opened() {
-        return Stream.of(
-                        "groupAggregate",
-                        "localGroupAggregate",
-                        "globalGroupAggregate",
-                        "incrementalGroupAggregate")
-                .mapToLong(name -> NativeExecutions.of(name).opened())
-                .sum();
     }
 }

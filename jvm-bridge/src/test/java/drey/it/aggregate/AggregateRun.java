@@ -2,6 +2,7 @@ package drey.it.aggregate;
 
 import drey.it.KeptChanges;
 import drey.it.aggregate.Changes.Kinds;
+import drey.runtime.NativeExecutions;
 
 import org.apache.flink.api.common.RuntimeExecutionMode;
 import org.apache.flink.configuration.Configuration;
@@ -15,9 +16,9 @@ import org.apache.flink.table.catalog.ResolvedSchema;
 import org.apache.flink.table.connector.ChangelogMode;
 import org.apache.flink.types.Row;
 
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
 /**
  * Runs many queries over the same changes in one job on a local cluster and keeps each query's changelog.
@@ -37,6 +38,17 @@ record AggregateRun(
                 + (objectReuse ? ", object reuse" : "")
                 + (drey ? ", batches of " + batchRows : "")
                 + (fails ? ", a failure" : "");
+    }
+
+    /** How many native operators of aggregates this virtual machine has opened. */
+    static long opened() {
+        return Stream.of(
+                        "groupAggregate",
+                        "localGroupAggregate",
+                        "globalGroupAggregate",
+                        "incrementalGroupAggregate")
+                .mapToLong(name -> NativeExecutions.of(name).opened())
+                .sum();
     }
 
     /** The changelog of each query, subtask after subtask: within a key the order is that of the query's operator. */
@@ -59,16 +71,8 @@ record AggregateRun(
                 StreamExecutionEnvironment.createLocalEnvironment(parallelism, config);
         String run = toString() + " " + System.nanoTime();
         plan(env, run, queries, rows, seed);
-        try {
-            env.execute(run);
-            Map<String, List<Row>> results = new LinkedHashMap<>();
-            for (Query query : queries) {
-                results.put(query.name(), KeptChanges.of(run + "/" + query.name(), parallelism));
-            }
-            return results;
-        } finally {
-            KeptChanges.forget(run + "/");
-        }
+        return KeptChanges.execute(
+                env, run, queries.stream().map(Query::name).toList(), parallelism);
     }
 
     /** Makes one job of the queries, which keeps their changes under the run's name. */

@@ -3,7 +3,6 @@ package drey.it.aggregate;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import drey.it.KeptChanges;
-import drey.runtime.NativeExecutions;
 
 import org.apache.flink.types.Row;
 import org.junit.jupiter.api.BeforeAll;
@@ -60,9 +59,9 @@ class AggregateSqlTest {
     void changesAreEqual(AggregateRun run) throws Exception {
         List<Query> queries =
                 run.fails() ? QUERIES.stream().filter(Query::steady).toList() : QUERIES;
-        long before = opened();
+        long before = AggregateRun.opened();
         Map<String, List<Row>> actual = run.execute(queries, ROWS, SEED);
-        long opened = opened() - before;
+        long opened = AggregateRun.opened() - before;
         compare(queries, run, expected, actual);
         int natives = queries.stream().mapToInt(Query::natives).sum();
         if (run.parallelism() == 1) {
@@ -88,16 +87,6 @@ class AggregateSqlTest {
                 throw new AssertionError("seed " + seed, e);
             }
         }
-    }
-
-    private static long opened() {
-        return Stream.of(
-                        "groupAggregate",
-                        "localGroupAggregate",
-                        "globalGroupAggregate",
-                        "incrementalGroupAggregate")
-                .mapToLong(name -> NativeExecutions.of(name).opened())
-                .sum();
     }
 
     private static void compare(

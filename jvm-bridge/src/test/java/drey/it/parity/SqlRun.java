@@ -15,7 +15,6 @@ import org.apache.flink.table.data.RowData;
 import org.apache.flink.table.runtime.typeutils.InternalTypeInfo;
 import org.apache.flink.types.Row;
 
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -103,16 +102,8 @@ record SqlRun(
                     .setParallelism(changes.getParallelism())
                     .sinkTo(new DiscardingSink<>());
         }
-        try {
-            env.execute(run);
-            Map<String, List<Row>> results = new LinkedHashMap<>();
-            for (Query query : queries) {
-                results.put(query.name(), KeptChanges.of(run + "/" + query.name(), parallelism));
-            }
-            return results;
-        } finally {
-            KeptChanges.forget(run + "/");
-        }
+        return KeptChanges.execute(
+                env, run, queries.stream().map(Query::name).toList(), parallelism);
     }
 
     private static Schema upsertSchema(StreamTableEnvironment tables, Query query) {

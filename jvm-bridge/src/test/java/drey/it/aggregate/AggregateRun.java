@@ -54,7 +54,9 @@ record AggregateRun(
     /** The changelog of each query, subtask after subtask: within a key the order is that of the query's operator. */
     Map<String, List<Row>> execute(List<Query> queries, int rows, long seed) throws Exception {
         Configuration config = new Configuration();
-        config.setString("taskmanager.memory.managed.size", "4g");
+        // Shared by more than a hundred operators, whose bundles are the larger the faster the
+        // machine is.
+        config.setString("taskmanager.memory.managed.size", "16g");
         config.setString("taskmanager.memory.network.max", "512m");
         config.setString("taskmanager.memory.network.min", "512m");
         config.setString("pipeline.object-reuse", Boolean.toString(objectReuse));

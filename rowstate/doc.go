@@ -113,7 +113,8 @@
 //	RowIndex    rows by their bytes, in groups too large to be searched one by one; Chains has one built in
 //	Timelines   elements by time: a ring of segments, pruned from the front
 //	Multiset    rows with counts
-//	TTL, Sweep  last-write times in values; expired entries go a few per call
+//	Clock       the host's time, and which values have expired by Flink's rule
+//	Sweep       visits entries a few per call, as for those that have expired
 //	Compact     moves a table's entries together
 //	View        an arena or a table at one moment, for snapshots, by copying on write
 //

@@ -1,7 +1,6 @@
 package rowstate
 
 import (
-	"encoding/binary"
 	"math/bits"
 
 	"golang.org/x/sys/unix"
@@ -9,33 +8,6 @@ import (
 	"drey/rowstate/invariants"
 	"drey/simd"
 )
-
-// TTL is a column of last-write times in the values of a table, with Flink's rule of visibility (TtlUtils): a value has
-// expired once its time of writing plus the retention is not after now. It has no state of its own.
-type TTL struct {
-	// At is the offset of the 8-byte time in a value.
-	At int
-	// Millis is the retention; 0 or less means that nothing expires.
-	Millis int64
-}
-
-// Touch notes that the value was written now.
-func (t TTL) Touch(value []byte, now int64) {
-	binary.LittleEndian.PutUint64(value[t.At:], uint64(now))
-}
-
-// Expired tells whether the value must not be seen any more. The sum saturates, as Flink's does.
-func (t TTL) Expired(value []byte, now int64) bool {
-	if t.Millis <= 0 {
-		return false
-	}
-	written := int64(binary.LittleEndian.Uint64(value[t.At:]))
-	end := written + t.Millis
-	if written > 0 && end < written {
-		return false
-	}
-	return end <= now
-}
 
 // from visits entries in the order of All, beginning with the first at or behind a place in the arena, and returns the
 // place behind the last one visited, or 0 if it came to the end.

@@ -4,28 +4,9 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"testing"
 )
-
-// TestTTLRule has Flink's boundary: a value written at 1,000 with a retention of 500 is gone at 1,500.
-func TestTTLRule(t *testing.T) {
-	value := make([]byte, 24)
-	for _, c := range []struct {
-		written, millis, now int64
-		expired              bool
-	}{
-		{1000, 500, 1499, false}, {1000, 500, 1500, true}, {1000, 500, 1501, true}, {1000, 0, math.MaxInt64, false},
-		{math.MaxInt64 - 5, 500, math.MaxInt64, false}, {-1000, 500, -501, false}, {-1000, 500, -500, true},
-	} {
-		ttl := TTL{At: 8, Millis: c.millis}
-		ttl.Touch(value, c.written)
-		if got := ttl.Expired(value, c.now); got != c.expired {
-			t.Errorf("%+v: expired %t", c, got)
-		}
-	}
-}
 
 func TestSweepAndCompact(t *testing.T) {
 	for _, width := range []int{0, 18, 90} {
@@ -118,14 +99,14 @@ func TestChurn(t *testing.T) {
 	budget := NewBudget(0)
 	table := NewTable(budget, TableOptions{KeyWidth: 18, ValueSize: 16, Purpose: "churn"})
 	defer table.Close()
-	ttl := TTL{At: 8, Millis: retention * 60_000}
+	clock := Clock{TTL: retention * 60_000}
 	rng := rand.New(rand.NewPCG(8, 8))
 	var keys Rows
 	hashes, refs, fresh := make([]uint64, 2*perMinute), make([]Ref, 2*perMinute), make([]bool, 2*perMinute)
 	var settled int64
 	var probes [4]float64
 	for minute := range int64(minutes) {
-		now := minute * 60_000
+		clock.Tick(minute * 60_000)
 		keys.Reset(18)
 		for i := range int64(perMinute) {
 			binary.LittleEndian.PutUint64(keys.Extend(18), uint64(minute*perMinute+i))
@@ -138,9 +119,11 @@ func TestChurn(t *testing.T) {
 		table.Hash(&keys, hashes)
 		table.FindOrInsert(&keys, hashes, refs, fresh)
 		for _, r := range refs {
-			ttl.Touch(table.Value(r), now)
+			binary.LittleEndian.PutUint64(table.Value(r)[8:], uint64(clock.Now))
 		}
-		table.Sweep(4*perMinute*retention/10, func(r Ref) bool { return ttl.Expired(table.Value(r), now) })
+		table.Sweep(4*perMinute*retention/10, func(r Ref) bool {
+			return clock.Expired(int64(binary.LittleEndian.Uint64(table.Value(r)[8:])))
+		})
 		if minute == 4*retention {
 			settled, probes = budget.Used(), probeLengths(table)
 		}

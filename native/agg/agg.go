@@ -49,7 +49,7 @@ func (s *keyed) visible(value []byte) bool {
 	if !p.alive(value) {
 		return false
 	}
-	if p.stampAt >= 0 && s.groups.clock.expired(getInt64(value[p.stampAt:])) {
+	if p.stampAt >= 0 && s.groups.clock.Expired(getInt64(value[p.stampAt:])) {
 		s.empty(value)
 		return false
 	}
@@ -102,7 +102,7 @@ func (s *keyed) sweep(rows int) {
 	}
 	s.table.Sweep(rows+sweepAtMost, func(ref rowstate.Ref) bool {
 		value := s.table.Value(ref)
-		if !g.clock.expired(getInt64(value[p.stampAt:])) {
+		if !g.clock.Expired(getInt64(value[p.stampAt:])) {
 			return false
 		}
 		s.empty(value)
@@ -116,14 +116,11 @@ func (s *keyed) sweep(rows int) {
 	}
 }
 
-// tick sets the clock. It never goes back, so that what has expired stays expired.
+// tick sets the clock.
 func (s *keyed) tick(now int64) {
-	c := &s.groups.clock
-	if !c.known && c.ttl > 0 {
-		c.now, c.known = now, true
+	if c := &s.groups.clock; c.Tick(now) && c.TTL > 0 {
 		s.stampRestored()
 	}
-	c.now = max(c.now, now)
 }
 
 func (s *keyed) close() {
@@ -323,7 +320,7 @@ func (o *Operator) answerRow(i int, ref rowstate.Ref, value []byte, first bool, 
 		return
 	}
 	if p.stampAt >= 0 {
-		putInt64(value[p.stampAt:], g.clock.now)
+		putInt64(value[p.stampAt:], g.clock.Now)
 	}
 	next := o.emit.after(g, value)
 	switch {

@@ -14,7 +14,7 @@ type groups struct {
 	nodes   *rowstate.Arena // of sets
 	ordered *rowstate.Ordered
 	chains  *rowstate.Chains
-	clock   clock
+	clock   rowstate.Clock
 
 	err   error   // what a call throws
 	sums  []int64 // of text columns
@@ -33,7 +33,7 @@ const (
 )
 
 func newGroups(p *plan, ttl int64, budget *rowstate.Budget) *groups {
-	g := &groups{plan: p, clock: clock{ttl: ttl}}
+	g := &groups{plan: p, clock: rowstate.Clock{TTL: ttl}}
 	if p.hasArena {
 		g.arena = rowstate.NewArena(budget, purposeValues)
 		g.chains = rowstate.NewChains(g.arena)
@@ -141,7 +141,7 @@ func (g *groups) add(k *call, value, row []byte) {
 		g.addToList(k, value, row)
 	case opListAggRetract:
 		g.setDelimiter(k, value, row)
-		g.appendText(k.chainIn(value), k.arg.bytes(row), g.clock.now)
+		g.appendText(k.chainIn(value), k.arg.bytes(row), g.clock.Now)
 	}
 }
 

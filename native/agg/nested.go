@@ -310,7 +310,7 @@ func (g *groups) mergeTexts(k *call, n *nested, keys *rowstate.Rows, value []byt
 	g.dropExpired(extra)
 	for i := range n.list.n {
 		text, _ := n.list.text(i) // has been read
-		g.appendText(chain, text, g.clock.now)
+		g.appendText(chain, text, g.clock.Now)
 	}
 	if extra.Len() > 0 {
 		var waiting []rowstate.Ref
@@ -325,7 +325,7 @@ func (g *groups) mergeTexts(k *call, n *nested, keys *rowstate.Rows, value []byt
 	}
 	for i := range n.extra.n {
 		if text, _ := n.extra.text(i); !g.removeText(chain, text) {
-			g.appendText(extra, text, g.clock.now)
+			g.appendText(extra, text, g.clock.Now)
 		}
 	}
 	g.restamp(chain)

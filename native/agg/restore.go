@@ -107,10 +107,10 @@ func (r *reader) group(goesOn bool) error {
 func (r *reader) stamp() (int64, error) {
 	there, err := r.Byte()
 	if err != nil || there == 0 {
-		if c := &r.groups.clock; c.known {
-			return c.now, err
+		if c := &r.groups.clock; c.Known {
+			return c.Now, err
 		}
-		return unknownStamp, err
+		return rowstate.UnknownStamp, err
 	}
 	v, err := r.Uint64("stamp")
 	return int64(v), err
@@ -200,7 +200,7 @@ func (r *reader) element(k *call) error {
 		return err
 	}
 	e := g.newElement(key, int64(count))
-	if g.clock.ttl > 0 {
+	if g.clock.TTL > 0 {
 		putInt64(g.element(e)[16:], stamp)
 	}
 	if _, added := g.ordered.Insert(k.setIn(r.value), e); !added {
@@ -216,9 +216,9 @@ func (r *reader) piece(k *call, stamped bool) error {
 	if err != nil {
 		return err
 	}
-	stamp := int64(unknownStamp)
-	if c := &r.groups.clock; c.known {
-		stamp = c.now
+	stamp := int64(rowstate.UnknownStamp)
+	if c := &r.groups.clock; c.Known {
+		stamp = c.Now
 	}
 	if stamped {
 		v, err := r.Uint64("stamp")
@@ -305,9 +305,9 @@ func (v *view) restore(p *plan, group rowstate.Ref, value, content, counts []byt
 
 // stampRestored gives values that were restored from state without TTL the first moment the clock tells.
 func (s *keyed) stampRestored() {
-	g, p, now := s.groups, s.groups.plan, s.groups.clock.now
+	g, p, now := s.groups, s.groups.plan, s.groups.clock.Now
 	stamp := func(b []byte) {
-		if getInt64(b) == unknownStamp {
+		if getInt64(b) == rowstate.UnknownStamp {
 			putInt64(b, now)
 		}
 	}

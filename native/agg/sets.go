@@ -16,7 +16,7 @@ import (
 const elementHead = 24
 
 func (g *groups) elementBytes() int {
-	if g.clock.ttl > 0 {
+	if g.clock.TTL > 0 {
 		return elementHead
 	}
 	return elementHead - 8
@@ -43,8 +43,8 @@ func (g *groups) newElement(key []byte, count int64) uint32 {
 func (g *groups) setCount(e uint32, count int64) {
 	b := g.element(e)
 	putUint64(b, 0, uint64(count))
-	if g.clock.ttl > 0 {
-		putUint64(b, 16, uint64(g.clock.now))
+	if g.clock.TTL > 0 {
+		putUint64(b, 16, uint64(g.clock.Now))
 	}
 }
 
@@ -57,7 +57,7 @@ func (g *groups) countOf(e uint32) int64 {
 }
 
 func (g *groups) elementExpired(e uint32) bool {
-	return g.clock.ttl > 0 && g.clock.expired(int64(getUint64(g.element(e), 16)))
+	return g.clock.TTL > 0 && g.clock.Expired(int64(getUint64(g.element(e), 16)))
 }
 
 func (g *groups) freeElement(e uint32) {

@@ -11,7 +11,7 @@ import (
 // front.
 const textStamp = 8
 
-func (g *groups) stampsTexts() bool { return g.clock.ttl > 0 }
+func (g *groups) stampsTexts() bool { return g.clock.TTL > 0 }
 
 func (g *groups) textIn(r rowstate.Ref) []byte {
 	if g.stampsTexts() {
@@ -21,7 +21,7 @@ func (g *groups) textIn(r rowstate.Ref) []byte {
 }
 
 func (g *groups) textExpired(r rowstate.Ref) bool {
-	return g.stampsTexts() && g.clock.expired(getInt64(g.chains.Row(r)))
+	return g.stampsTexts() && g.clock.Expired(getInt64(g.chains.Row(r)))
 }
 
 // appendText adds a text that is, or seems to be, written at a time.
@@ -59,7 +59,7 @@ func (g *groups) retractText(k *call, value, text []byte) {
 		g.dropExpired(chain)
 		g.restamp(chain)
 	case k.extra > 0:
-		g.appendText(k.extraIn(value), text, g.clock.now)
+		g.appendText(k.extraIn(value), text, g.clock.Now)
 	}
 }
 
@@ -80,6 +80,6 @@ func (g *groups) restamp(chain *rowstate.RowChain) {
 		return
 	}
 	for r := range g.chains.All(chain) {
-		putInt64(g.chains.Row(r), g.clock.now)
+		putInt64(g.chains.Row(r), g.clock.Now)
 	}
 }

@@ -26,33 +26,13 @@ type Operator struct {
 	expiry    *expiry         // nil without TTL
 	bundle    *bundle         // nil without mini-batch
 
-	clock     clock
+	clock     rowstate.Clock
 	watermark int64
 
 	spec   *spec.Deduplicate
 	state  snapshot.State
 	budget *rowstate.Budget
 	closed bool
-}
-
-// clock is the host's processing time, and what it means for values with a TTL.
-type clock struct {
-	now   int64
-	ttl   int64 // 0: values live forever
-	known bool  // the host has told the time
-}
-
-// unknownStamp is the stamp of values restored from state that had no TTL, until the host has told the time.
-const unknownStamp = math.MaxInt64
-
-// expired tells whether a value written at stamp is to be treated as absent (TtlUtils.expired).
-func (c *clock) expired(stamp int64) bool { return c.ttl > 0 && expiresAt(stamp, c.ttl) <= c.now }
-
-func expiresAt(stamp, ttl int64) int64 {
-	if stamp > math.MaxInt64-ttl {
-		return math.MaxInt64
-	}
-	return stamp + ttl
 }
 
 // rule is what one of the variants does with its state. The operator has found the key's entry.
@@ -91,7 +71,7 @@ func New(s *spec.Deduplicate, input logical.Row, groups op.KeyGroups, budget *ro
 	}
 	o := &Operator{
 		layout: layout, projector: projector, spec: s, budget: budget, watermark: math.MinInt64,
-		clock: clock{ttl: s.StateTTLMillis}, state: snapshot.State{Operator: s.Name, Identity: identify(s, types), Groups: groups},
+		clock: rowstate.Clock{TTL: s.StateTTLMillis}, state: snapshot.State{Operator: s.Name, Identity: identify(s, types), Groups: groups},
 	}
 	if s.MiniBatch != nil {
 		o.bundle = newBundle(o, budget)
@@ -114,8 +94,8 @@ func New(s *spec.Deduplicate, input logical.Row, groups op.KeyGroups, budget *ro
 	o.table = rowstate.NewTable(budget, rowstate.TableOptions{
 		KeyWidth: projector.Width(), ValueSize: value, Purpose: purposeKeys,
 	})
-	if o.clock.ttl > 0 {
-		o.expiry = newExpiry(budget, o.clock.ttl)
+	if o.clock.TTL > 0 {
+		o.expiry = newExpiry(budget, o.clock.TTL)
 	}
 	return o, nil
 }
@@ -201,14 +181,11 @@ func (o *Operator) find(keys *rowstate.Rows) {
 	o.table.FindOrInsert(keys, o.hashes, o.refs, o.fresh)
 }
 
-// tick sets the clock. It never goes back, so that what has expired stays expired.
+// tick sets the clock.
 func (o *Operator) tick(now int64) {
-	if !o.clock.known && o.expiry != nil {
-		o.clock.now = now
-		o.clock.known = true
+	if o.clock.Tick(now) && o.expiry != nil {
 		o.stampRestored()
 	}
-	o.clock.now = max(o.clock.now, now)
 }
 
 // Watermark ends the bundle, and emits the rows that waited for the watermark.

@@ -92,7 +92,9 @@ func (e *expiry) close() {
 }
 
 // enqueue puts a key in the queue whose value got its first stamp, now. There is room: reserve counts all keys.
-func (o *Operator) enqueue(ref rowstate.Ref) { o.expiry.add(ref, expiresAt(o.clock.now, o.clock.ttl)) }
+func (o *Operator) enqueue(ref rowstate.Ref) {
+	o.expiry.add(ref, rowstate.ExpiresAt(o.clock.Now, o.clock.TTL))
+}
 
 // cleanAtMost bounds what a batch pays for keys that expired, in keys.
 const cleanAtMost = 4096
@@ -103,12 +105,12 @@ func (o *Operator) clean() {
 		return
 	}
 	for range cleanAtMost {
-		ref, ok := o.expiry.next(o.clock.now)
+		ref, ok := o.expiry.next(o.clock.Now)
 		if !ok {
 			return
 		}
-		if stamp := o.rule.stamp(ref); !o.clock.expired(stamp) {
-			o.expiry.add(ref, expiresAt(stamp, o.clock.ttl))
+		if stamp := o.rule.stamp(ref); !o.clock.Expired(stamp) {
+			o.expiry.add(ref, rowstate.ExpiresAt(stamp, o.clock.TTL))
 		} else if o.rule.drop(ref) {
 			o.table.Delete(ref)
 		}
@@ -118,8 +120,8 @@ func (o *Operator) clean() {
 // stampRestored gives values that were restored from state without TTL the first moment the clock tells.
 func (o *Operator) stampRestored() {
 	for ref := range o.table.All() {
-		if o.rule.stamp(ref) == unknownStamp {
-			o.rule.setStamp(ref, o.clock.now)
+		if o.rule.stamp(ref) == rowstate.UnknownStamp {
+			o.rule.setStamp(ref, o.clock.Now)
 			o.enqueue(ref)
 		}
 	}

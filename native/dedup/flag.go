@@ -17,7 +17,7 @@ type flagRule struct {
 
 func newFlagRule(o *Operator) *flagRule {
 	r := &flagRule{o: o}
-	if o.clock.ttl > 0 {
+	if o.clock.TTL > 0 {
 		r.size = 8
 	}
 	return r
@@ -34,10 +34,10 @@ func (r *flagRule) applyBatch(refs []rowstate.Ref, fresh []bool, in *changelog.B
 func (r *flagRule) apply(ref rowstate.Ref, fresh bool, row []byte, source int, out *changelog.Builder) {
 	if r.size > 0 {
 		value := r.o.table.Value(ref)
-		if !fresh && !r.o.clock.expired(getInt64(value)) {
+		if !fresh && !r.o.clock.Expired(getInt64(value)) {
 			return
 		}
-		putInt64(value, r.o.clock.now)
+		putInt64(value, r.o.clock.Now)
 		if fresh {
 			r.o.enqueue(ref)
 		}
@@ -60,7 +60,7 @@ func (r *flagRule) encode(ref rowstate.Ref, e *entry) bool {
 	if r.size > 0 {
 		e.stamped, e.stamp = true, r.stamp(ref)
 	}
-	return !e.stamped || !r.o.clock.expired(e.stamp)
+	return !e.stamped || !r.o.clock.Expired(e.stamp)
 }
 
 func (r *flagRule) decode(_ rowstate.Ref, e *entry) (bool, error) {

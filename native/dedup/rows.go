@@ -134,7 +134,7 @@ func (r *rowRule) apply(ref rowstate.Ref, _ bool, row []byte, source int, out *c
 	previous, _ := place(value)
 	seen := previous != 0
 	if r.ttl {
-		seen = seen && !r.o.clock.expired(getInt64(value[r.stampAt:]))
+		seen = seen && !r.o.clock.Expired(getInt64(value[r.stampAt:]))
 	}
 	if r.rowtime {
 		// RowData.getLong: a null reads as what its slot has, 0.
@@ -159,7 +159,7 @@ func (r *rowRule) apply(ref rowstate.Ref, _ bool, row []byte, source int, out *c
 	}
 	r.rows.store(value, row)
 	if r.ttl {
-		putInt64(value[r.stampAt:], r.o.clock.now)
+		putInt64(value[r.stampAt:], r.o.clock.Now)
 		if previous == 0 {
 			r.o.enqueue(ref)
 		}
@@ -170,7 +170,7 @@ func (r *rowRule) apply(ref rowstate.Ref, _ bool, row []byte, source int, out *c
 // no row of the bundle was better.
 func (r *rowRule) renew(ref rowstate.Ref) {
 	if r.ttl {
-		putInt64(r.o.table.Value(ref)[r.stampAt:], r.o.clock.now)
+		putInt64(r.o.table.Value(ref)[r.stampAt:], r.o.clock.Now)
 	}
 }
 
@@ -192,7 +192,7 @@ func (r *rowRule) encode(ref rowstate.Ref, e *entry) bool {
 	if r.ttl {
 		e.stamped, e.stamp = true, r.stamp(ref)
 	}
-	return !e.stamped || !r.o.clock.expired(e.stamp)
+	return !e.stamped || !r.o.clock.Expired(e.stamp)
 }
 
 func (r *rowRule) decode(ref rowstate.Ref, e *entry) (bool, error) {

@@ -167,7 +167,7 @@ func (o *Operator) restoreFrame(r *snapshot.Reader) error {
 		if err != nil {
 			return fmt.Errorf("entry %d: %w", i, err)
 		}
-		if o.clock.ttl > 0 && stamped {
+		if o.clock.TTL > 0 && stamped {
 			o.restoreStamp(ref, e)
 		}
 	}
@@ -179,11 +179,11 @@ func (o *Operator) restoreStamp(ref rowstate.Ref, e *entry) {
 	switch {
 	case e.stamped:
 		o.rule.setStamp(ref, e.stamp)
-		o.expiry.add(ref, expiresAt(e.stamp, o.clock.ttl))
-	case o.clock.known:
-		o.rule.setStamp(ref, o.clock.now)
+		o.expiry.add(ref, rowstate.ExpiresAt(e.stamp, o.clock.TTL))
+	case o.clock.Known:
+		o.rule.setStamp(ref, o.clock.Now)
 		o.enqueue(ref)
 	default:
-		o.rule.setStamp(ref, unknownStamp) // until stampRestored
+		o.rule.setStamp(ref, rowstate.UnknownStamp) // until stampRestored
 	}
 }

@@ -43,7 +43,7 @@ func newWaitRule(o *Operator, budget *rowstate.Budget) *waitRule {
 	r := &waitRule{
 		o: o, rows: rows{rowstate.NewArena(budget, purposeRows)}, size: 16, rowtimeAt: o.layout.Slot(*o.spec.RowtimeIndex),
 	}
-	if o.clock.ttl > 0 {
+	if o.clock.TTL > 0 {
 		r.size = 24
 	}
 	r.timers = timers{heap: newVector(budget, purposeTimers, timerRecord), o: o}
@@ -98,7 +98,7 @@ func (r *waitRule) isEmitted(value []byte) bool {
 	if flags(value)&emitted == 0 {
 		return false
 	}
-	return r.size <= emittedAt || !r.o.clock.expired(getInt64(value[emittedAt:]))
+	return r.size <= emittedAt || !r.o.clock.Expired(getInt64(value[emittedAt:]))
 }
 
 func flags(value []byte) uint32 { return binary.LittleEndian.Uint32(value[flagsAt:]) }
@@ -116,7 +116,7 @@ func (r *waitRule) due(watermark int64, out *changelog.Builder) {
 		r.rows.free(value)
 		f := flags(value)
 		if r.size > emittedAt {
-			putInt64(value[emittedAt:], r.o.clock.now)
+			putInt64(value[emittedAt:], r.o.clock.Now)
 			if f&queued == 0 {
 				r.o.enqueue(ref)
 				f |= queued

@@ -100,7 +100,7 @@ func (s *side) step(w *walk) rowstate.Ref {
 		if w.at < w.used {
 			r := w.nodes.record(w.at)
 			w.at++
-			if s.ttl > 0 && s.expired(s.header(r)) {
+			if s.clock.TTL > 0 && s.expired(s.header(r)) {
 				continue
 			}
 			return r
@@ -111,7 +111,7 @@ func (s *side) step(w *walk) rowstate.Ref {
 		}
 		if w.one {
 			w.next = 0
-			if s.ttl > 0 && s.expired(s.header(r)) {
+			if s.clock.TTL > 0 && s.expired(s.header(r)) {
 				return 0
 			}
 			return r

@@ -8,18 +8,10 @@ const (
 	purgeMost  = 64 // rows of a key that are looked at
 )
 
-// unknownStamp is the time of rows that were restored from state without TTL, until the host has told the time.
-const unknownStamp = 1<<63 - 1
-
-// tick sets the clock. It never goes back, so that what has expired stays expired.
+// tick sets the clocks.
 func (o *Operator) tick(now int64) {
-	if o.clock.known {
-		o.clock.now = max(o.clock.now, now)
-		return
-	}
-	o.clock.now, o.clock.known = now, true
 	for _, s := range o.sides {
-		if s.unstamped {
+		if s.clock.Tick(now) && s.unstamped {
 			s.unstamped = false
 			for ref := range o.table.All() {
 				s.stampRestored(s.handle(o.table, ref))
@@ -32,7 +24,7 @@ func (s *side) stampRestored(handle []byte) {
 	var w walk
 	w.start(handle)
 	for r := s.step(&w); r != 0; r = s.step(&w) {
-		if h := s.header(r); int64(getUint64(h[s.stampAt:])) == unknownStamp {
+		if h := s.header(r); int64(getUint64(h[s.stampAt:])) == rowstate.UnknownStamp {
 			s.stamp(h)
 		}
 	}
@@ -41,12 +33,12 @@ func (s *side) stampRestored(handle []byte) {
 // sweep frees what has expired among some of the keys, going on where it stopped: like Flink's incremental cleanup it
 // looks at a few with every batch. Nothing depends on it but memory.
 func (o *Operator) sweep(rows int) {
-	if o.sides[0].ttl == 0 && o.sides[1].ttl == 0 || o.work.active {
+	if o.sides[0].clock.TTL == 0 && o.sides[1].clock.TTL == 0 || o.work.active {
 		return
 	}
 	o.table.Sweep(rows/2+sweepLeast, func(ref rowstate.Ref) bool {
 		for _, s := range o.sides {
-			if s.ttl > 0 {
+			if s.clock.TTL > 0 {
 				s.purge(s.handle(o.table, ref), ref)
 			}
 		}

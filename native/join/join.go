@@ -26,7 +26,6 @@ type Operator struct {
 	sides    [2]*side
 	work     work
 	bundle   *bundle // nil without mini-batch
-	clock    clock
 
 	spec      *spec.Join
 	state     snapshot.State
@@ -36,12 +35,6 @@ type Operator struct {
 	index     *index
 	touched   byte // keeps what fetch reads from being optimized away
 	closed    bool
-}
-
-// clock is the host's processing time.
-type clock struct {
-	now   int64
-	known bool // the host has told the time
 }
 
 // What memory is used for, in the words of a budget's error.
@@ -76,10 +69,10 @@ func New(s *spec.Join, inputs []logical.Row, groups op.KeyGroups, budget *rowsta
 		}
 	}
 	leftOuter := s.LeftIsOuter() || s.JoinType == spec.SemiJoin || s.JoinType == spec.AntiJoin
-	if o.sides[0], err = newSide(0, &s.Left, leftOuter, s.FilterNulls, inputs[0], &o.clock); err != nil {
+	if o.sides[0], err = newSide(0, &s.Left, leftOuter, s.FilterNulls, inputs[0]); err != nil {
 		return nil, err
 	}
-	if o.sides[1], err = newSide(1, &s.Right, s.RightIsOuter(), s.FilterNulls, inputs[1], &o.clock); err != nil {
+	if o.sides[1], err = newSide(1, &s.Right, s.RightIsOuter(), s.FilterNulls, inputs[1]); err != nil {
 		return nil, err
 	}
 	width := o.sides[0].projector.Width()

@@ -214,7 +214,7 @@ func (p *pairs) foresee(w *work, other *side, first, i, n int) bool {
 		}
 		// A record that expires, or is written again, may change its place. Only a side without unique key is sure to keep what
 		// it has; of others the first record is foreseen.
-		if !w.kinds[k].IsAccumulate() || other.ttl > 0 || len(p.between) == mostBetween ||
+		if !w.kinds[k].IsAccumulate() || other.clock.TTL > 0 || len(p.between) == mostBetween ||
 			other.shape != counted && n+len(p.between) > 0 {
 			return false
 		}

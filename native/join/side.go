@@ -3,7 +3,6 @@ package join
 import (
 	"bytes"
 	"fmt"
-	"math"
 	"slices"
 
 	"drey/native/binrow"
@@ -30,8 +29,7 @@ const (
 // the head padded to whole words. The row's header byte is 0.
 type side struct {
 	arena   *rowstate.Arena
-	clock   *clock
-	ttl     int64
+	clock   rowstate.Clock // with the TTL of this side
 	head    int
 	countAt int // 0: none
 	assocAt int
@@ -54,7 +52,7 @@ type side struct {
 	oneHash   [1]uint64
 }
 
-func newSide(number int, s *spec.JoinSide, outer bool, filterNulls []bool, input logical.Row, clock *clock) (*side, error) {
+func newSide(number int, s *spec.JoinSide, outer bool, filterNulls []bool, input logical.Row) (*side, error) {
 	name := [...]string{"left", "right"}[number]
 	types := input.Types()
 	layout, err := binrow.NewLayout(types)
@@ -65,7 +63,7 @@ func newSide(number int, s *spec.JoinSide, outer bool, filterNulls []bool, input
 	if err != nil {
 		return nil, op.Unsupportedf("join: %s.keys: %w", name, err)
 	}
-	d := &side{number: number, layout: layout, projector: projector, outer: outer, ttl: s.StateTTLMillis, clock: clock, head: 4}
+	d := &side{number: number, layout: layout, projector: projector, outer: outer, clock: rowstate.Clock{TTL: s.StateTTLMillis}, head: 4}
 	switch {
 	case s.UniqueKey == nil:
 		d.shape, d.countAt = counted, d.head
@@ -82,7 +80,7 @@ func newSide(number int, s *spec.JoinSide, outer bool, filterNulls []bool, input
 		d.assocAt = d.head
 		d.head += 4
 	}
-	if d.ttl > 0 {
+	if d.clock.TTL > 0 {
 		d.stampAt = (d.head + 7) &^ 7
 		d.head = d.stampAt + 8
 	}
@@ -195,15 +193,14 @@ func (s *side) associate(header []byte, n int32) {
 }
 
 func (s *side) stamp(header []byte) {
-	if s.ttl > 0 {
-		putUint64(header[s.stampAt:], uint64(s.clock.now))
+	if s.clock.TTL > 0 {
+		putUint64(header[s.stampAt:], uint64(s.clock.Now))
 	}
 }
 
-// expired tells whether a record is to be treated as absent (TtlUtils.expired). There is a TTL.
+// expired tells whether a record is to be treated as absent. There is a TTL.
 func (s *side) expired(header []byte) bool {
-	stamp := int64(getUint64(header[s.stampAt:]))
-	return stamp <= math.MaxInt64-s.ttl && stamp+s.ttl <= s.clock.now
+	return rowstate.Expired(int64(getUint64(header[s.stampAt:])), s.clock.TTL, s.clock.Now)
 }
 
 // newRecord makes a record of a row that is there once.
@@ -277,7 +274,7 @@ func (s *side) add(handle []byte, entry rowstate.Ref, row, id []byte, hash uint6
 		return
 	}
 	p, found := s.find(handle, entry, id, hash)
-	if found && s.ttl > 0 && s.expired(s.header(p.record)) {
+	if found && s.clock.TTL > 0 && s.expired(s.header(p.record)) {
 		s.unlink(handle, entry, p)
 		found = false
 	}
@@ -321,7 +318,7 @@ func (s *side) retract(handle []byte, entry rowstate.Ref, id []byte, hash uint64
 	if !found {
 		return
 	}
-	if h := s.header(p.record); s.times(h) > 1 && (s.ttl == 0 || !s.expired(h)) {
+	if h := s.header(p.record); s.times(h) > 1 && (s.clock.TTL == 0 || !s.expired(h)) {
 		putUint32(h[s.countAt:], getUint32(h[s.countAt:])-1)
 		s.stamp(h)
 		return

@@ -89,7 +89,7 @@ func (o *Operator) alive(ref rowstate.Ref) bool {
 
 func (s *side) write(handle []byte, w *snapshot.Writer) {
 	item := [...]byte{itemLeft, itemRight}[s.number]
-	if s.ttl > 0 {
+	if s.clock.TTL > 0 {
 		item |= flagStamp
 	}
 	var walk walk
@@ -104,7 +104,7 @@ func (s *side) write(handle []byte, w *snapshot.Writer) {
 		if s.outer {
 			w.Uvarint(uint64(getUint32(h[s.assocAt:])))
 		}
-		if s.ttl > 0 {
+		if s.clock.TTL > 0 {
 			w.Uint64(getUint64(h[s.stampAt:]))
 		}
 		w.Bytes(s.row(r))
@@ -229,12 +229,12 @@ func (o *Operator) restoreRow(s *side, key rowstate.Ref, stamped bool, r *snapsh
 	if s.countAt > 0 {
 		putUint32(h[s.countAt:], uint32(count))
 	}
-	if s.ttl > 0 {
+	if s.clock.TTL > 0 {
 		switch {
 		case stamped:
 			putUint64(h[s.stampAt:], stamp)
-		case !o.clock.known:
-			putUint64(h[s.stampAt:], unknownStamp)
+		case !s.clock.Known:
+			putUint64(h[s.stampAt:], rowstate.UnknownStamp)
 			s.unstamped = true
 		}
 	}

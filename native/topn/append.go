@@ -38,8 +38,8 @@ func (s *first) apply(p *partition, _ changelog.RowKind, row []byte, source int,
 		return
 	}
 	putInt64(p.value, rank)
-	if s.o.clock.ttl > 0 {
-		p.setStamp(s.o.clock.now)
+	if s.o.clock.TTL > 0 {
+		p.setStamp(s.o.clock.Now)
 	}
 	u := &s.o.out
 	switch {
@@ -55,7 +55,7 @@ func (s *first) apply(p *partition, _ changelog.RowKind, row []byte, source int,
 func (s *first) empty(p *partition) bool { return getInt64(p.value) == 0 }
 
 func (s *first) age(p *partition) error {
-	if s.o.clock.expired(p.stamp()) {
+	if s.o.clock.Expired(p.stamp()) {
 		putInt64(p.value, 0)
 		p.setStamp(never)
 	}
@@ -98,8 +98,8 @@ func (s *topOne) apply(p *partition, _ changelog.RowKind, row []byte, source int
 	setEdge(p.value[8:], o.sortKey)
 	e := h.add(o.sortKey, row)
 	putInt64(p.value, int64(e))
-	if o.clock.ttl > 0 {
-		p.setStamp(o.clock.now)
+	if o.clock.TTL > 0 {
+		p.setStamp(o.clock.Now)
 	}
 	added := h.payload(e)
 	if old == 0 {
@@ -117,7 +117,7 @@ func (s *topOne) held(p *partition) element { return element(getInt64(p.value)) 
 func (s *topOne) empty(p *partition) bool { return s.held(p) == 0 }
 
 func (s *topOne) age(p *partition) error {
-	if old := s.held(p); s.o.clock.expired(p.stamp()) {
+	if old := s.held(p); s.o.clock.Expired(p.stamp()) {
 		if old != 0 {
 			s.o.held.free(old)
 		}
@@ -175,16 +175,16 @@ func (s *appendOnly) apply(p *partition, _ changelog.RowKind, row []byte, source
 	}
 	e := h.add(o.sortKey, row)
 	rank := h.insert(set, e)
-	if o.clock.ttl > 0 {
+	if o.clock.TTL > 0 {
 		if previous := h.at(set, rank-1); previous != 0 && h.sameGroup(previous, e) {
 			h.unlink(p, previous)
 		}
-		h.link(p, e, o.clock.now)
+		h.link(p, e, o.clock.Now)
 	}
 	switch over := int64(set.Len()) > p.end; {
 	case o.out.withNumber:
 		h.cascade(&o.out, set, e, rank, p.end, source, out)
-		if o.clock.ttl > 0 {
+		if o.clock.TTL > 0 {
 			h.dropGroups(set, p.end+1, func(last element) { s.drop(p, last) })
 		} else if over {
 			s.drop(p, h.removeAt(set, int64(set.Len())))
@@ -195,7 +195,7 @@ func (s *appendOnly) apply(p *partition, _ changelog.RowKind, row []byte, source
 			out.Append(changelog.Delete, h.row(evicted), source)
 			out.Append(changelog.Insert, h.row(e), source)
 		}
-		if o.clock.ttl > 0 {
+		if o.clock.TTL > 0 {
 			if last := h.at(set, int64(set.Len())); last != 0 && h.sameGroup(last, evicted) {
 				o.renew(p, last)
 			}
@@ -209,7 +209,7 @@ func (s *appendOnly) apply(p *partition, _ changelog.RowKind, row []byte, source
 
 // drop frees a row that is in no set any more.
 func (s *appendOnly) drop(p *partition, e element) {
-	if s.o.clock.ttl > 0 {
+	if s.o.clock.TTL > 0 {
 		s.o.held.unlink(p, e)
 	}
 	s.o.held.free(e)
@@ -239,7 +239,7 @@ func (s *appendOnly) empty(p *partition) bool { return rowstate.SetIn(p.value).L
 func (s *appendOnly) age(p *partition) error {
 	o, h := s.o, &s.o.held
 	set := rowstate.SetIn(p.value)
-	for last := p.front(); last != 0 && o.clock.expired(h.stampOf(last)); last = p.front() {
+	for last := p.front(); last != 0 && o.clock.Expired(h.stampOf(last)); last = p.front() {
 		for rank := h.rankOf(set, last); ; rank-- {
 			next := h.at(set, rank-1)
 			more := next != 0 && h.sameGroup(next, last)

@@ -318,7 +318,7 @@ func (s *retract) removePlain(p *partition, g *group, gone element, index int64,
 // age turns groups whose lists have expired into ghosts; if the map has expired, so have all lists, and nothing is left.
 func (s *retract) age(p *partition) error {
 	o, h := s.o, &s.o.held
-	if o.clock.expired(p.stamp()) {
+	if o.clock.Expired(p.stamp()) {
 		for _, set := range []*rowstate.OrderedSet{mainOf(p), hiddenOf(p)} {
 			s.stale = s.stale[:0]
 			for _, e := range h.from(set, 1) {
@@ -338,7 +338,7 @@ func (s *retract) age(p *partition) error {
 		p.setStamp(never)
 		return nil
 	}
-	for last := p.front(); last != 0 && o.clock.expired(h.stampOf(last)); last = p.front() {
+	for last := p.front(); last != 0 && o.clock.Expired(h.stampOf(last)); last = p.front() {
 		s.gone = append(s.gone[:0], h.sortKey(last)...)
 		if err := h.rows.Reserve(rowstate.BlockSize(h.blockBytes(len(s.gone)+arrivalBytes, 0))); err != nil {
 			return err

@@ -41,7 +41,7 @@ const (
 
 func newHeld(o *Operator, trailer int) held {
 	rows, nodes := rowstate.NewArena(o.budget, purposeRows), rowstate.NewArena(o.budget, purposeOrder)
-	h := held{rows: rows, nodes: nodes, trailer: trailer, lives: o.clock.ttl > 0}
+	h := held{rows: rows, nodes: nodes, trailer: trailer, lives: o.clock.TTL > 0}
 	if h.lives {
 		h.trailer += rowLifeSize
 	}

@@ -8,18 +8,6 @@ import (
 	"drey/rowstate"
 )
 
-// clock is the host's processing time, and what it means for state with a TTL.
-type clock struct {
-	now   int64
-	ttl   int64 // 0: state lives forever
-	known bool  // the host has told the time
-}
-
-// expired tells whether something written at stamp is to be treated as absent (TtlUtils.expired).
-func (c *clock) expired(stamp int64) bool {
-	return c.ttl > 0 && stamp <= math.MaxInt64-c.ttl && stamp+c.ttl <= c.now
-}
-
 const (
 	never = math.MaxInt64 // nothing of a partition expires
 	// unknown is the stamp of a row that carries none; also of what was restored from state without TTL, until the clock
@@ -126,9 +114,9 @@ func (h *held) unlink(p *partition, e element) {
 
 // renew makes a row carry the present time.
 func (o *Operator) renew(p *partition, e element) {
-	if o.clock.ttl > 0 {
+	if o.clock.TTL > 0 {
 		o.held.unlink(p, e)
-		o.held.link(p, e, o.clock.now)
+		o.held.link(p, e, o.clock.Now)
 	}
 }
 
@@ -146,7 +134,7 @@ func (o *Operator) schedule(p *partition) {
 
 // age frees what has expired of a partition.
 func (o *Operator) age(p *partition) error {
-	if !o.clock.known || !o.clock.expired(getInt64(p.header[dueAt:])) {
+	if !o.clock.Known || !o.clock.Expired(getInt64(p.header[dueAt:])) {
 		return nil
 	}
 	err := o.strategy.age(p)
@@ -176,7 +164,7 @@ const (
 )
 
 func (o *Operator) sweep(partitions int) {
-	if o.clock.ttl == 0 || !o.clock.known {
+	if o.clock.TTL == 0 || !o.clock.Known {
 		return
 	}
 	o.table.Sweep(partitions, func(ref rowstate.Ref) bool {
@@ -184,20 +172,17 @@ func (o *Operator) sweep(partitions int) {
 		if o.age(&p) != nil {
 			return false // whoever needs the partition next is told
 		}
-		return o.strategy.empty(&p) && (o.constantEnd || o.clock.expired(getInt64(p.header[endStampAt:])))
+		return o.strategy.empty(&p) && (o.constantEnd || o.clock.Expired(getInt64(p.header[endStampAt:])))
 	})
 	o.strategy.end()
 }
 
-// tick sets the clock. It never goes back, so that what has expired stays expired.
+// tick sets the clock.
 func (o *Operator) tick(now int64) {
-	if o.clock.ttl == 0 {
+	if o.clock.TTL == 0 {
 		return
 	}
-	if o.clock.known {
-		now = max(now, o.clock.now)
-	}
-	o.clock.now, o.clock.known = now, true
+	o.clock.Tick(now)
 	for _, ref := range o.restored {
 		p := o.at(ref)
 		o.settle(&p)
@@ -211,13 +196,13 @@ func (o *Operator) settle(p *partition) {
 	h := &o.held
 	for _, at := range []int{endStampAt, stampAt} {
 		if getInt64(p.header[at:]) == unknown {
-			putInt64(p.header[at:], o.clock.now)
+			putInt64(p.header[at:], o.clock.Now)
 		}
 	}
 	var rows []element
 	o.strategy.carriers(p, func(e element) {
 		if !h.carries(e) {
-			h.setStampOf(e, o.clock.now)
+			h.setStampOf(e, o.clock.Now)
 		}
 		rows = append(rows, e)
 	})

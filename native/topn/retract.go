@@ -75,8 +75,8 @@ func (s *retract) end() {
 
 func (s *retract) apply(p *partition, kind changelog.RowKind, row []byte, source int, out *changelog.Builder) {
 	o := s.o
-	if o.clock.ttl > 0 {
-		p.setStamp(o.clock.now)
+	if o.clock.TTL > 0 {
+		p.setStamp(o.clock.Now)
 	}
 	if kind.IsAccumulate() {
 		if plain(p) {
@@ -103,11 +103,11 @@ func (s *retract) apply(p *partition, kind changelog.RowKind, row []byte, source
 func (s *retract) enter(p *partition, row []byte) element {
 	o, h := s.o, &s.o.held
 	e := h.add(o.sortKey, row)
-	if o.clock.ttl > 0 {
+	if o.clock.TTL > 0 {
 		if last := s.lastRow(p, o.sortKey); last != 0 {
 			h.unlink(p, last)
 		}
-		h.link(p, e, o.clock.now)
+		h.link(p, e, o.clock.Now)
 	}
 	if indexed(p) {
 		s.index(p, e)
@@ -120,7 +120,7 @@ func (s *retract) leave(p *partition, e element) {
 	if indexed(p) {
 		s.peers.Remove(uint64(p.ref), rowstate.Ref(e))
 	}
-	if s.o.clock.ttl > 0 {
+	if s.o.clock.TTL > 0 {
 		s.o.held.unlink(p, e)
 	}
 	s.o.held.free(e)
@@ -128,7 +128,7 @@ func (s *retract) leave(p *partition, e element) {
 
 // written tells that the group at work was written, after a row left it.
 func (s *retract) written(p *partition) {
-	if s.o.clock.ttl > 0 {
+	if s.o.clock.TTL > 0 {
 		if last := s.lastRow(p, s.o.sortKey); last != 0 {
 			s.o.renew(p, last)
 		}

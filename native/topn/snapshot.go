@@ -55,26 +55,26 @@ func identify(s *spec.Rank, types []logical.Type) []byte {
 // is written.
 func (o *Operator) Snapshot(groups op.KeyGroups) (op.Snapshot, error) {
 	items := writer{o: o}
-	if o.clock.known {
-		o.tick(o.clock.now)
+	if o.clock.Known {
+		o.tick(o.clock.Now)
 	}
 	var failed error
 	taken, err := o.state.Take(groups, snapshot.Part{
 		Table: o.table,
 		Keep: func(ref rowstate.Ref) bool {
 			p := o.at(ref)
-			if o.clock.ttl == 0 {
+			if o.clock.TTL == 0 {
 				return true
 			}
 			if err := o.age(&p); err != nil {
 				failed = err
 			}
-			return !o.strategy.empty(&p) || !o.constantEnd && !o.clock.expired(getInt64(p.header[endStampAt:]))
+			return !o.strategy.empty(&p) || !o.constantEnd && !o.clock.Expired(getInt64(p.header[endStampAt:]))
 		},
 		Write: func(ref rowstate.Ref, w *snapshot.Writer) {
 			items.Writer, items.p = w, o.at(ref)
 			items.header('P')
-			if o.clock.ttl > 0 {
+			if o.clock.TTL > 0 {
 				if !o.constantEnd {
 					items.time('E', getInt64(items.p.header[endStampAt:]))
 				}
@@ -241,7 +241,7 @@ func (r *reader) partition(goesOn bool) error {
 	r.p, r.begun = o.at(o.refs[0]), true
 	putInt64(r.p.header, int64(end))
 	r.p.end = int64(end)
-	if o.clock.ttl > 0 && !goesOn {
+	if o.clock.TTL > 0 && !goesOn {
 		o.restored = append(o.restored, r.p.ref)
 		putInt64(r.p.header[endStampAt:], unknown)
 		r.p.setStamp(unknown)
@@ -253,7 +253,7 @@ func (r *reader) stamp(item byte, stamp int64, last element) error {
 	if stamp == unknown {
 		return errors.New("a time that is none")
 	}
-	if r.o.clock.ttl == 0 {
+	if r.o.clock.TTL == 0 {
 		return nil // nothing expires any more
 	}
 	switch item {

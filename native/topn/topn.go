@@ -28,7 +28,7 @@ type Operator struct {
 	sortKey   []byte    // of the row at work
 	ahead     ahead
 
-	clock    clock
+	clock    rowstate.Clock
 	restored []rowstate.Ref // partitions whose lists are still to be made
 
 	constantEnd bool
@@ -123,9 +123,9 @@ func New(s *spec.Rank, input logical.Row, groups op.KeyGroups, budget *rowstate.
 	o := &Operator{
 		layout: layout, projector: projector, sortKeys: sortKeys, spec: s, budget: budget,
 		state: snapshot.State{Operator: s.Name, Identity: identify(s, types), Groups: groups},
-		clock: clock{ttl: s.StateTTLMillis}, header: endSize, out: newOutput(s),
+		clock: rowstate.Clock{TTL: s.StateTTLMillis}, header: endSize, out: newOutput(s),
 	}
-	if o.clock.ttl > 0 {
+	if o.clock.TTL > 0 {
 		o.header = ttlHeader
 	}
 	if g := s.RankRange; g.Type == "Constant" {
@@ -182,7 +182,7 @@ func (o *Operator) Push(input int, in *changelog.Batch, out *changelog.Builder) 
 	if err := o.reserve(in.Len(), int64(len(o.keys.Data)), int64(len(in.Data))); err != nil {
 		return err
 	}
-	ttl := o.clock.ttl > 0
+	ttl := o.clock.TTL > 0
 	if ttl {
 		if err := o.ageBatch(); err != nil {
 			return err
@@ -277,10 +277,10 @@ func (o *Operator) open(p *partition, ref rowstate.Ref, fresh bool, row []byte) 
 	case logical.SmallInt:
 		end = int64(int16(end))
 	}
-	if fresh || o.clock.ttl > 0 && o.clock.expired(getInt64(value[endStampAt:])) {
+	if fresh || o.clock.TTL > 0 && o.clock.Expired(getInt64(value[endStampAt:])) {
 		putInt64(value, end)
-		if o.clock.ttl > 0 {
-			putInt64(value[endStampAt:], o.clock.now)
+		if o.clock.TTL > 0 {
+			putInt64(value[endStampAt:], o.clock.Now)
 		}
 	}
 	if p.end = getInt64(value); p.end != end {

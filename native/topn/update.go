@@ -144,7 +144,7 @@ func (s *update) insert(p *partition, set *rowstate.OrderedSet, owner rowstate.R
 func (s *update) drop(p *partition, e element) {
 	h := &s.o.held
 	s.own(rowstate.Ref(binary.LittleEndian.Uint64(h.ownerOf(e))), 0)
-	if s.o.clock.ttl > 0 {
+	if s.o.clock.TTL > 0 {
 		h.unlink(p, e)
 	}
 	h.free(e)
@@ -159,7 +159,7 @@ func (s *update) prune(p *partition, set *rowstate.OrderedSet) {
 func (s *update) replace(p *partition, set *rowstate.OrderedSet, owner rowstate.Ref, old element, row []byte, moves bool) (element, int64) {
 	o, h := s.o, &s.o.held
 	position, _ := h.order.Delete(set, h.key(old))
-	if o.clock.ttl > 0 {
+	if o.clock.TTL > 0 {
 		h.unlink(p, old)
 		for _, other := range h.from(set, int64(position)+1) {
 			if !moves || !h.sameGroup(other, old) {
@@ -256,7 +256,7 @@ func (s *update) empty(p *partition) bool { return rowstate.SetIn(p.value).Len()
 
 func (s *update) age(p *partition) error {
 	h := &s.o.held
-	for e := p.front(); e != 0 && s.o.clock.expired(h.stampOf(e)); e = p.front() {
+	for e := p.front(); e != 0 && s.o.clock.Expired(h.stampOf(e)); e = p.front() {
 		h.remove(rowstate.SetIn(p.value), e)
 		s.drop(p, e)
 		clear(p.value[rowstate.SetSize:])

@@ -4,6 +4,8 @@ import drey.spec.AggregateCalls;
 import drey.spec.AggregateCalls.Call;
 import drey.spec.AggregateCalls.Function;
 
+import org.apache.flink.table.api.config.AggregatePhaseStrategy;
+import org.apache.flink.table.api.config.OptimizerConfigOptions;
 import org.apache.flink.table.types.logical.LogicalType;
 import org.apache.flink.table.types.logical.RowType;
 import org.apache.flink.table.types.logical.utils.LogicalTypeChecks;
@@ -166,7 +168,12 @@ final class AggregateCallReader {
                                 "the accumulator of "
                                         + name(call)
                                         + " depends on the order of distinct values, which goes natively in one"
-                                        + " phase only");
+                                        + " phase only (set "
+                                        + OptimizerConfigOptions.TABLE_OPTIMIZER_AGG_PHASE_STRATEGY
+                                                .key()
+                                        + " to "
+                                        + AggregatePhaseStrategy.ONE_PHASE
+                                        + ")");
     }
 
     private boolean ignoresOrder(NodeJson call) {

@@ -397,16 +397,23 @@ class AggregateTranslatorTest {
 
     @Test
     void whatDependsOnOrderStaysOnFlinkInTwoPhases() {
-        for (String argument : List.of("CAST(v AS DOUBLE)", "CAST(v AS DECIMAL(23, 2))")) {
-            assertThat(
-                            verdicts(
-                                    TWO_PHASES,
-                                    "SELECT k, SUM(DISTINCT " + argument + ") FROM t GROUP BY k"))
+        for (String call :
+                List.of(
+                        "SUM(DISTINCT CAST(v AS DOUBLE))",
+                        "SUM(DISTINCT CAST(v AS DECIMAL(23, 2)))",
+                        "LISTAGG(DISTINCT s)")) {
+            String query = "SELECT k, " + call + " FROM t GROUP BY k";
+            assertThat(verdicts(TWO_PHASES, query))
                     .hasSize(2)
                     .allMatch(
-                            ("flink: the accumulator of SUM depends on the order of distinct values,"
-                                            + " which goes natively in one phase only")
+                            ("flink: the accumulator of "
+                                            + call.substring(0, call.indexOf('('))
+                                            + " depends on the order of distinct values, which goes"
+                                            + " natively in one phase only (set"
+                                            + " table.optimizer.agg-phase-strategy to ONE_PHASE)")
                                     ::equals);
+            // What the reason advises helps.
+            assertThat(verdicts(BUNDLES, query)).containsExactly("native");
         }
         assertThat(
                         verdicts(

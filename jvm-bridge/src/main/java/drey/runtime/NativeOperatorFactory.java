@@ -22,8 +22,6 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.util.List;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Takes the place of the stock operator factory inside a finished transformation. Everything the job graph sees (chaining
@@ -38,8 +36,7 @@ public final class NativeOperatorFactory extends AbstractStreamOperatorFactory<R
 
     private static final Logger LOG = LoggerFactory.getLogger(NativeOperatorFactory.class);
 
-    /** By job: one has many subtasks, and the reason is mostly the same for all of them. */
-    private static final Set<String> WARNED = ConcurrentHashMap.newKeySet();
+    private static final SaidOnce WARNED = new SaidOnce();
 
     private final StreamOperatorFactory<RowData> stock;
     private final String spec;
@@ -84,8 +81,7 @@ public final class NativeOperatorFactory extends AbstractStreamOperatorFactory<R
             StreamOperatorParameters<RowData> parameters) {
         String reason = reasonForStock(parameters);
         if (reason != null) {
-            if (WARNED.add(
-                    parameters.getContainingTask().getEnvironment().getJobID() + " " + reason)) {
+            if (WARNED.first(parameters.getContainingTask().getEnvironment().getJobID(), reason)) {
                 LOG.warn("Running {} on Flink's own operator: {}", name(parameters), reason);
             }
             return stock.createStreamOperator(parameters);

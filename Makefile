@@ -21,7 +21,7 @@ EXPORT := $(wildcard cgo/libdrey.map)
         tidy-check generate-check fuzz hooks clean
 
 help: ## list the targets
-	@awk -F':.*## ' '/^[a-z0-9-]+::?.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z0-9-]+::?.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 need-%:
 	@.ci/need $*
@@ -93,7 +93,7 @@ hooks: ## check formatting and vet before each commit
 	@git config core.hooksPath .githooks
 
 clean: ## remove everything built
-	@rm -rf cgo/build .ci/bin nexmark/out bench/out {jvm-bridge,jvm-bridge/*,nexmark}/target
+	@rm -rf cgo/build .ci/bin nexmark/out bench/out {jvm-bridge,jvm-bridge/*,nexmark,nexmark/*,bench/jmh}/target
 
 $(TALLY):
 	@cd .ci/tools && go build -o ../bin/ ./tally

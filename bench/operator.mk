@@ -12,7 +12,6 @@ KEYS.rank-retract = 200000
 KEYS.rank-million = 1000000
 
 .PHONY: bench-operator
-bench-operator: lib need-mvn ## OP=deduplicate|rank|rank-retract|rank-million|join|aggregate alone on Flink's harness, native against stock: ROWS= KEYS= PAIRS= HEAP=6g REUSE=
-	@$(MVN) -q -pl :drey-flink test-compile dependency:build-classpath -Dmdep.outputFile=$(CURDIR)/$(BOUNDARY_OUT)/test-class-path -Dmdep.includeScope=test
-	@"$$JAVA_HOME/bin/java" -Xmx$(or $(HEAP),6g) $(if $(REUSE),-Ddrey.bench.objectReuse=$(REUSE)) -cp $(BOUNDARY_OUT)/classes:$(BOUNDARY_OUT)/test-classes:$$(cat $(BOUNDARY_OUT)/test-class-path) \
+bench-operator: parity-build ## OP=deduplicate|rank|rank-retract|rank-million|join|aggregate alone on Flink's harness, native against stock: ROWS= KEYS= PAIRS= HEAP=6g REUSE=
+	@"$$JAVA_HOME/bin/java" -Xmx$(or $(HEAP),6g) $(if $(REUSE),-Ddrey.bench.objectReuse=$(REUSE)) -cp $(PARITY_CP) \
 	  drey.parity.OperatorBenchmark $(OP) $(ROWS) $(KEYS) $(PAIRS) $(KEYS_CSV)

@@ -3,11 +3,8 @@ SECONDS ?= 120
 
 .PHONY: bench-boundary soak soak-signals
 
-BOUNDARY_OUT = jvm-bridge/target/flink-$(FLINK)
-
-bench-boundary: lib need-mvn ## nanoseconds of a native call, and of a row in and out
-	@$(MVN) -q -pl :drey-flink test-compile dependency:build-classpath -Dmdep.outputFile=$(CURDIR)/$(BOUNDARY_OUT)/test-class-path -Dmdep.includeScope=test
-	@"$$JAVA_HOME/bin/java" -cp $(BOUNDARY_OUT)/classes:$(BOUNDARY_OUT)/test-classes:$$(cat $(BOUNDARY_OUT)/test-class-path) drey.batch.BoundaryBenchmark
+bench-boundary: ## JMH: nanoseconds of a native call, and of batches of rows in and out
+	@$(MAKE) bench-jmh BENCH=BoundaryJmh
 
 soak:: soak-signals
 

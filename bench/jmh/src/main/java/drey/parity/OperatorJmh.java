@@ -85,9 +85,13 @@ public class OperatorJmh {
 
     @Setup(Level.Iteration)
     public void open() throws Exception {
+        PackedRows rows = input.rows();
         fresh = new BinaryRowData[ROWS];
-        for (int i = 0; i < ROWS; i++) {
-            fresh[i] = input.rows()[i].copy();
+        BinaryRowData[] chunk = new BinaryRowData[PackedRows.CHUNK];
+        for (int i = 0, at = 0; i < rows.chunks(); i++) {
+            int n = rows.unpack(i, chunk);
+            System.arraycopy(chunk, 0, fresh, at, n);
+            at += n;
         }
         StateBackend backend =
                 engine.equals("stock-rocksdb") ? new EmbeddedRocksDBStateBackend() : null;
@@ -118,9 +122,9 @@ public class OperatorJmh {
     @Benchmark
     public long row() throws Exception {
         StreamRecord<RowData> record = new StreamRecord<>(null);
-        byte[] inputs = input.inputs();
+        PackedRows rows = input.rows();
         for (int i = 0; i < ROWS; i++) {
-            harness.processElement(inputs[i], record.replace(fresh[i]));
+            harness.processElement(rows.input(i), record.replace(fresh[i]));
             fresh[i] = null;
         }
         harness.processWatermark(0);

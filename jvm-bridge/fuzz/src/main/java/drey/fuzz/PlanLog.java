@@ -11,6 +11,9 @@ import org.apache.logging.log4j.core.config.Property;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * Listens to what Drey's planner logs of each plan: which stateful nodes are native, and why the others are not. EXPLAIN
@@ -18,12 +21,40 @@ import java.util.List;
  */
 final class PlanLog extends AbstractAppender {
 
+    private static final Pattern PARTIAL =
+            Pattern.compile("groupBy=\\[([^\\]]*)\\], partialFinalType=\\[PARTIAL\\]");
+    private static final Pattern DISTINCT = Pattern.compile("\\(DISTINCT ([^)]*)\\)");
+
     /**
-     * @param operator e.g. {@code Rank}
-     * @param updatesFast whether it takes a deletion for an update, as {@code UpdatableTopNFunction} does
+     * @param description as in EXPLAIN, e.g. {@code Rank(strategy=[AppendFastStrategy], …)}
      * @param reason why it stays on Flink, or null if it is native
      */
-    record Node(String operator, boolean updatesFast, String reason) {}
+    record Node(String description, String reason) {
+
+        /** E.g. {@code Rank}. */
+        String operator() {
+            return description.substring(0, Math.max(0, description.indexOf('(')));
+        }
+
+        /** Whether it takes a deletion for an update, as {@code UpdatableTopNFunction} does. */
+        boolean updatesFast() {
+            return description.contains("UpdateFastStrategy");
+        }
+
+        /**
+         * Whether it is half of a split aggregate with a DISTINCT call over a column that the query groups by. Flink's
+         * {@code SplitAggregateRule} makes no bucket of such a column; if another call brings buckets, the value is in
+         * several of them and counts in each, where batch mode counts it once.
+         */
+        boolean splitsGroupKey() {
+            Matcher partial = PARTIAL.matcher(description);
+            if (!partial.find()) {
+                return false;
+            }
+            Set<String> keys = Set.of(partial.group(1).split(", "));
+            return DISTINCT.matcher(description).results().anyMatch(m -> keys.contains(m.group(1)));
+        }
+    }
 
     private static final PlanLog LOG = new PlanLog();
 
@@ -65,10 +96,9 @@ final class PlanLog extends AbstractAppender {
                 if (verdict < 0) {
                     continue;
                 }
-                String operator = line.substring(0, Math.max(0, line.indexOf('(')));
                 String reason =
                         line.startsWith(": flink: ", verdict) ? line.substring(verdict + 9) : null;
-                nodes.add(new Node(operator, line.contains("UpdateFastStrategy"), reason));
+                nodes.add(new Node(line.substring(0, verdict), reason));
             }
         }
     }

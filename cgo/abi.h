@@ -71,6 +71,7 @@ enum drey_status {
   DREY_POISONED = 6,     // an earlier call failed and may have left state half changed; the message is that first failure
   DREY_INTERNAL = 7,     // a panic in this call; the message carries the Go stack, the handle is now poisoned
   DREY_HOST = 8,         // a function of drey_host failed in this call; the handle is now poisoned
+  DREY_QUERY = 9,        // the query fails on these rows, as it does in Flink; the handle is now poisoned
 };
 
 enum drey_input {

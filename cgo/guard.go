@@ -41,7 +41,7 @@ func guarded(message **C.char, f func() error) (status C.int32_t) {
 }
 
 // onHandle runs f on the handle's instance. Whatever is not one of the declared kinds of error is a bug that may have
-// left the state half applied, as does an error of the host or in the middle of a batch: the instance is poisoned, answers
+// left the state half applied, as does an error of the host, of the query or in the middle of a batch: the instance is poisoned, answers
 // every later call with this first failure, and is only good for closing.
 func onHandle(handle C.uint64_t, message **C.char, f func(*instance) error) (status C.int32_t) {
 	debug.SetPanicOnFault(true)
@@ -64,7 +64,8 @@ func onHandle(handle C.uint64_t, message **C.char, f func(*instance) error) (sta
 		return C.DREY_OK
 	}
 	var half halfway
-	if status = statusOf(err); status == C.DREY_INTERNAL || status == C.DREY_HOST || errors.As(err, &half) {
+	status = statusOf(err)
+	if status == C.DREY_INTERNAL || status == C.DREY_HOST || status == C.DREY_QUERY || errors.As(err, &half) {
 		in.poison = failf(status, "%s: %v", in.label, err)
 		err = in.poison
 	}
@@ -116,6 +117,8 @@ func statusOf(err error) C.int32_t {
 		return C.DREY_UNSUPPORTED
 	case errors.Is(err, op.ErrCorrupt):
 		return C.DREY_CORRUPT
+	case errors.Is(err, op.ErrQuery):
+		return C.DREY_QUERY
 	}
 	return C.DREY_INTERNAL
 }

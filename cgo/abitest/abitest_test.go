@@ -49,7 +49,7 @@ func run(m *testing.M) int {
 }
 
 func TestHost(t *testing.T) {
-	for _, name := range []string{"lifecycle", "handles", "panics", "malformed", "bad_schemas", "deduplicate", "snapshots", "budget", "threads", "joined", "fan_out", "condition",
+	for _, name := range []string{"lifecycle", "handles", "panics", "malformed", "bad_schemas", "deduplicate", "snapshots", "budget", "threads", "joined", "fan_out", "condition", "failing_query",
 		"flat"} {
 		t.Run(name, func(t *testing.T) {
 			if name == "flat" && testing.Short() {

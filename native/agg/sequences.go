@@ -2,8 +2,8 @@ package agg
 
 import (
 	"bytes"
-	"errors"
 
+	"drey/native/op"
 	"drey/rowstate"
 )
 
@@ -45,8 +45,9 @@ func (g *groups) removeFromSequence(k *call, value, row []byte) {
 	g.keepKey(k, value, g.chains.Row(end))
 }
 
-// errSingleValue is what SingleValueAggFunction throws, and ends the job with.
-var errSingleValue = errors.New("SingleValueAggFunction received more than one element")
+// errSingleValue ends the job, as what SingleValueAggFunction throws does. It begins with Flink's sentence.
+var errSingleValue = op.Queryf("SingleValueAggFunction received more than one element. SQL allows one row at most for SINGLE_VALUE, " +
+	"or for a subquery in the place of a value: choose one with an aggregate like MAX, or with LIMIT 1")
 
 // single is accumulate of SingleValueAggFunction.
 func (g *groups) single(k *call, value, row []byte, null bool) {

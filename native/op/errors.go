@@ -14,6 +14,9 @@ var (
 	ErrUnsupported = errors.New("unsupported")
 	// ErrCorrupt: a batch or a snapshot does not hold what it promises. No state has changed.
 	ErrCorrupt = errors.New("corrupt")
+	// ErrQuery: the query fails on these rows, as it does in Flink; whoever wrote it has to change it. State has changed, and the
+	// operator is of no use any more.
+	ErrQuery = errors.New("query")
 )
 
 // Invalidf makes an error that is ErrInvalid. The message stands alone; the mark isn't part of it.
@@ -24,6 +27,9 @@ func Unsupportedf(format string, args ...any) error { return mark(ErrUnsupported
 
 // Corruptf makes an error that is ErrCorrupt.
 func Corruptf(format string, args ...any) error { return mark(ErrCorrupt, format, args) }
+
+// Queryf makes an error that is ErrQuery.
+func Queryf(format string, args ...any) error { return mark(ErrQuery, format, args) }
 
 func mark(kind error, format string, args []any) error {
 	return &marked{kind: kind, err: fmt.Errorf(format, args...)}

@@ -18,4 +18,7 @@ func TestErrorsAreMarked(t *testing.T) {
 	if errors.Is(err, ErrInvalid) || errors.Is(err, ErrUnsupported) {
 		t.Error("an error carries a foreign mark")
 	}
+	if err := Queryf("two rows"); !errors.Is(err, ErrQuery) || errors.Is(err, ErrCorrupt) || err.Error() != "two rows" {
+		t.Errorf("an error of a query: %v", err)
+	}
 }

@@ -11,8 +11,9 @@ import (
 // its only caller. Batches and builders are borrowed for the length of a call; an operator that keeps bytes copies them
 // into its own arena.
 //
-// Bad input and an exhausted memory budget are returned as errors before any state has changed. A broken invariant panics;
-// the boundary turns the panic into an error and never calls the operator again.
+// Bad input and an exhausted memory budget are returned as errors before any state has changed. A query that fails on a row
+// (ErrQuery) is an error when the row is reached. A broken invariant panics; the boundary turns the panic into an error. After
+// either of the two it never calls the operator again.
 type Operator interface {
 	// Push processes a batch of the given input (0 or 1) in row order and appends what it emits to out.
 	Push(input int, in *changelog.Batch, out *changelog.Builder) error

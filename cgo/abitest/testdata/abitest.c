@@ -303,6 +303,29 @@ static void panics(void) {
   }
 }
 
+#define SINGLE_VALUE                                                                                                             \
+  "{\"aggCallNeedRetractions\":[false],\"aggCalls\":[{\"argList\":[1],\"distinct\":false,\"filterArg\":-1,\"function\":\"SINGLE_VALUE\"," \
+  "\"type\":\"BIGINT\"}],\"countStarInserted\":false,\"generateUpdateBefore\":true,\"grouping\":[0],\"needRetraction\":false,"         \
+  "\"operator\":\"groupAggregate\",\"stateTtlMillis\":0,\"version\":1}"
+
+// A query that fails on a row has a status of its own, and what the rows before it have made of the state is never seen.
+static void failing_query(void) {
+  static struct row_batch batch;
+  uint64_t handle = open_spec(SINGLE_VALUE);
+  for (int round = 0; round < 2; round++) {
+    fill_batch(&batch, 3);
+    for (int i = 0; i < 3; i++) put_row(&batch, i, 0, i / 2, i); // the first key has two values
+    batches_released = 0;
+    EXPECT(drey_push(handle, 0, &batch.root, 0, NULL, &message), round == 0 ? DREY_QUERY : DREY_POISONED,
+           "row 1: SingleValueAggFunction received more than one element.");
+    CHECK(batches_released == 1, "released %d times", batches_released);
+  }
+  uint8_t buffer[64];
+  int64_t written = 0;
+  EXPECT(drey_snapshot(handle, 0, buffer, sizeof buffer, &written, &message), DREY_POISONED, "more than one element");
+  OK(drey_close(handle, &message));
+}
+
 // Each malformed batch is refused, by the name of its field, and leaves the handle usable.
 static void malformed(void) {
   static struct row_batch batch;
@@ -911,7 +934,8 @@ int main(int argc, char **argv) {
   } cases[] = {{"lifecycle", lifecycle}, {"handles", handles},         {"panics", panics},
                {"malformed", malformed}, {"bad_schemas", bad_schemas}, {"flat", flat},
                {"deduplicate", deduplicate}, {"snapshots", snapshots}, {"budget", budget},
-               {"threads", threads}, {"joined", joined}, {"fan_out", fan_out}, {"condition", condition}};
+               {"threads", threads}, {"joined", joined}, {"fan_out", fan_out}, {"condition", condition},
+               {"failing_query", failing_query}};
   for (int a = 1; a < argc; a++) {
     int found = 0;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

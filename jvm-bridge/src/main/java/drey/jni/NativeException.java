@@ -29,6 +29,9 @@ public class NativeException extends RuntimeException {
     /** A function of the host's failed. In Java that function's own exception is thrown instead of this. */
     public static final int HOST = 8;
 
+    /** The query fails on these rows, as it does in Flink; the handle is now poisoned. */
+    public static final int QUERY = 9;
+
     private static final String[] NAMES = {
         "OK",
         "INVALID",
@@ -38,7 +41,8 @@ public class NativeException extends RuntimeException {
         "CLOSED",
         "POISONED",
         "INTERNAL",
-        "HOST"
+        "HOST",
+        "QUERY"
     };
 
     private final int status;

@@ -1,6 +1,7 @@
 package drey.it.aggregate;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import drey.runtime.NativeExecutions;
 
@@ -277,7 +278,7 @@ class AggregateCasesTest {
     @Test
     void onFlink() throws Exception {
         long before = opened();
-        check(run(false, false));
+        check(run(cases(), false, false));
         assertThat(opened()).isEqualTo(before);
     }
 
@@ -286,8 +287,33 @@ class AggregateCasesTest {
         int nodes = cases().stream().mapToInt(Case::nodes).sum();
         for (boolean objectReuse : new boolean[] {false, true}) {
             long before = opened();
-            check(run(true, objectReuse));
+            check(run(cases(), true, objectReuse));
             assertThat(opened() - before).isEqualTo(nodes);
+        }
+    }
+
+    /** A second row for SINGLE_VALUE ends the job: on Flink, and here with Flink's sentence. */
+    @Test
+    void secondRowForSingleValue() {
+        List<Row> rows = List.of(add("a", "v", 1), add("b", "v", 2), add("a", "v", 3));
+        for (Map<String, String> options :
+                List.of(ONE_BY_ONE, bundles(10, "ONE_PHASE"), bundles(10, "TWO_PHASE"))) {
+            Case two =
+                    new Case(
+                            "two values",
+                            rows,
+                            "SELECT g, SINGLE_VALUE(v) FROM A GROUP BY g",
+                            options,
+                            List.of(),
+                            1);
+            for (boolean drey : new boolean[] {false, true}) {
+                long before = opened();
+                assertThatThrownBy(() -> run(List.of(two), drey, false))
+                        .rootCause()
+                        .hasMessageContaining(
+                                "SingleValueAggFunction received more than one element.");
+                assertThat(opened() > before).as("%s native", options).isEqualTo(drey);
+            }
         }
     }
 
@@ -303,9 +329,9 @@ class AggregateCasesTest {
         }
     }
 
-    /** All cases in one job. */
-    private static Map<String, List<String>> run(boolean drey, boolean objectReuse)
-            throws Exception {
+    /** Cases in one job. */
+    private static Map<String, List<String>> run(
+            List<Case> cases, boolean drey, boolean objectReuse) throws Exception {
         Configuration config = new Configuration();
         config.setString("taskmanager.memory.managed.size", "512m");
         config.setString("pipeline.object-reuse", Boolean.toString(objectReuse));
@@ -315,7 +341,7 @@ class AggregateCasesTest {
         StreamTableEnvironment tables = StreamTableEnvironment.create(env);
         tables.getConfig().set("drey.enabled", Boolean.toString(drey));
         String run = "cases " + System.nanoTime();
-        for (Case c : cases()) {
+        for (Case c : cases) {
             Query.DEFAULTS.forEach(tables.getConfig()::set);
             c.options().forEach(tables.getConfig()::set);
             for (String name : List.of("T", "A")) {

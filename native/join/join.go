@@ -29,7 +29,6 @@ type Operator struct {
 
 	spec      *spec.Join
 	state     snapshot.State
-	groups    op.KeyGroups
 	budget    *rowstate.Budget
 	condition condition // nil: always true
 	index     *index
@@ -51,7 +50,7 @@ const valueSize = 2 * handleSize
 
 // New makes the operator. The specification has been validated against the inputs.
 func New(s *spec.Join, inputs []logical.Row, groups op.KeyGroups, budget *rowstate.Budget, host op.Host) (*Operator, error) {
-	o := &Operator{spec: s, groups: groups, budget: budget}
+	o := &Operator{spec: s, budget: budget}
 	var err error
 	if c := s.Condition; c != nil {
 		switch {
@@ -181,11 +180,7 @@ func (o *Operator) take(input int, inputs []uint8, in *changelog.Batch, out *cha
 
 // appendBatch copies the rows of a batch, with header byte 0: the kind is no part of a row here.
 func appendBatch(rows *rowstate.Rows, in *changelog.Batch) {
-	n := in.Len()
-	if n == 0 {
-		return
-	}
-	for i := range n {
+	for i := range in.Len() {
 		rows.Append(in.Row(i))
 		rows.Data[rows.Offsets[i]] = 0
 	}

@@ -32,7 +32,7 @@ func (c *RowChain) Len() int { return int(c.count) }
 
 // Chains keeps any number of row chains in one arena:
 //
-//	row:   length (4) | mark (4), the owner's, 0 at first | bytes
+//	row:   length (4) | unused (4) | bytes
 //	node:  next node (4) | node before (4) | rows (2) | capacity (2) | unused (4) | refs of rows, 4 bytes each
 //
 // Nodes hold 4, 10, 22, 46, then 60 rows. Most keys of a join have one row or two: those need no node. A row keeps its ref
@@ -94,11 +94,6 @@ func (k *Chains) Row(r Ref) []byte {
 	return k.arena.Bytes(r, rowHead+n)[rowHead:]
 }
 
-// Mark is a number of the owner's beside each row, like the association count of an outer join's row.
-func (k *Chains) Mark(r Ref) *uint32 {
-	return (*uint32)(unsafe.Pointer(&k.arena.Bytes(r, rowHead)[4]))
-}
-
 type chainNode struct {
 	next, before Ref
 	count, most  uint16
@@ -132,7 +127,6 @@ func (k *Chains) newRow(row []byte) Ref {
 	r := k.arena.Alloc(rowHead + len(row))
 	b := k.arena.Bytes(r, rowHead+len(row))
 	binary.LittleEndian.PutUint32(b, uint32(len(row)))
-	binary.LittleEndian.PutUint32(b[4:], 0)
 	copy(b[rowHead:], row)
 	return r
 }
@@ -274,8 +268,7 @@ func (k *Chains) FindKey(c *RowChain, key []byte) Ref {
 	return 0
 }
 
-// Replace puts a copy of other bytes in the place of a row, which must be one of the chain, and frees the row. The copy's
-// mark is 0.
+// Replace puts a copy of other bytes in the place of a row, which must be one of the chain, and frees the row.
 func (k *Chains) Replace(c *RowChain, r Ref, row []byte) Ref {
 	fresh := k.newRow(row)
 	switch {

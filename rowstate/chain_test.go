@@ -73,11 +73,7 @@ func compareChains(t *testing.T, k *Chains, keyOf func(row []byte) []byte) {
 			k.Clear(c)
 			want[i] = nil
 		case rng.IntN(2*most) >= len(want[i]):
-			r := k.Append(c, fresh)
-			if *k.Mark(r) != 0 {
-				t.Fatal("a new row has a mark")
-			}
-			*k.Mark(r) = uint32(len(fresh))
+			k.Append(c, fresh)
 			want[i] = append(want[i], string(fresh))
 		default:
 			row := want[i][rng.IntN(len(want[i]))]
@@ -89,8 +85,7 @@ func compareChains(t *testing.T, k *Chains, keyOf func(row []byte) []byte) {
 				t.Fatalf("chain %d: row %d of %d not found", i, at, len(want[i]))
 			}
 			if rng.IntN(3) == 0 {
-				r = k.Replace(c, r, fresh)
-				*k.Mark(r) = uint32(len(fresh))
+				k.Replace(c, r, fresh)
 				want[i][at] = string(fresh)
 				break
 			}
@@ -111,9 +106,6 @@ func compareChains(t *testing.T, k *Chains, keyOf func(row []byte) []byte) {
 		var got []string
 		for r := range k.All(c) {
 			got = append(got, string(k.Row(r)))
-			if *k.Mark(r) != uint32(len(k.Row(r))) {
-				t.Fatal("a mark was lost")
-			}
 		}
 		if first, last := k.First(c), k.Last(c); len(got) == 0 && (first|last) != 0 ||
 			len(got) > 0 && (string(k.Row(first)) != got[0] || string(k.Row(last)) != got[len(got)-1]) {

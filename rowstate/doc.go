@@ -118,6 +118,8 @@
 //	Compact     moves a table's entries together
 //	View        an arena or a table at one moment, for snapshots, by copying on write
 //
+// No operator needs Timelines, Multiset or Compact yet: they are for joins that are bounded in time, and for state that shrinks.
+//
 // The handles of sets, chains and timelines are 16 bytes of their owner's, usually of a table's value, so that a partition
 // or join key costs no allocation of its own.
 //

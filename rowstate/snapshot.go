@@ -139,14 +139,6 @@ func (f *FrameReader) fail(reason string, err error) error {
 // Header is the header of the stream.
 func (f *FrameReader) Header() FrameHeader { return f.header }
 
-// Check refuses a stream that belongs to another specification.
-func (f *FrameReader) Check(fingerprint uint64) error {
-	if f.header.Fingerprint != fingerprint {
-		return f.fail(fmt.Sprintf("the state belongs to specification %016x, the operator has %016x", f.header.Fingerprint, fingerprint), nil)
-	}
-	return nil
-}
-
 // Next returns the next record, valid until the call after, or io.EOF behind the last one of a complete stream.
 func (f *FrameReader) Next() ([]byte, error) {
 	if f.done {

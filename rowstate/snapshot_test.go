@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -33,8 +34,8 @@ func readFrames(b []byte) (records []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.Check(0x0102030405060708); err != nil {
-		return nil, err
+	if h := r.Header(); h.Fingerprint != 0x0102030405060708 {
+		return nil, fmt.Errorf("header %+v", h)
 	}
 	for {
 		record, err := r.Next()

@@ -77,9 +77,6 @@ func nullBytes(arity int) int { return (arity + 8 + 63) / 64 * 8 }
 // FixedSize is the least length of a row, in bytes.
 func (l *Layout) FixedSize() int { return l.fixed }
 
-// Arity is the number of fields.
-func (l *Layout) Arity() int { return len(l.classes) }
-
 // Slot is the offset of field i's slot.
 func (l *Layout) Slot(i int) int { return l.nullBytes + 8*i }
 

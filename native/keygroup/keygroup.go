@@ -1,4 +1,4 @@
-// Package keygroup answers, exactly as Flink does, which key group a key belongs to and which subtask owns it.
+// Package keygroup answers, exactly as Flink does, which key group a key belongs to.
 //
 // This is the key-group hash: murmur over the key's BinaryRowData bytes, bit by bit Flink's. It decides where state lives,
 // across restarts and beside operators of Flink's own, and has nothing to do with the table hash of package rowstate,
@@ -62,11 +62,3 @@ func OfHash(hash int32, max int) int {
 
 // Of is the key group, of max, of a key: the bytes of its BinaryRowData in projection form (package binrow).
 func Of(key []byte, max int) int { return OfHash(Hash(key), max) }
-
-// Range is the key groups first..last, inclusive, that subtask index of parallelism owns.
-func Range(index, parallelism, max int) (first, last int) {
-	return (index*max + parallelism - 1) / parallelism, ((index+1)*max - 1) / parallelism
-}
-
-// Subtask is the index of the subtask, of parallelism, that owns a key group.
-func Subtask(group, parallelism, max int) int { return group * parallelism / max }

@@ -49,7 +49,7 @@ func (s *keyed) visible(value []byte) bool {
 	if !p.alive(value) {
 		return false
 	}
-	if p.stampAt >= 0 && s.groups.clock.Expired(getInt64(value[p.stampAt:])) {
+	if p.stampAt >= 0 && s.groups.clock.Expired(rowstate.Int64(value[p.stampAt:])) {
 		s.empty(value)
 		return false
 	}
@@ -102,7 +102,7 @@ func (s *keyed) sweep(rows int) {
 	}
 	s.table.Sweep(rows+sweepAtMost, func(ref rowstate.Ref) bool {
 		value := s.table.Value(ref)
-		if !g.clock.Expired(getInt64(value[p.stampAt:])) {
+		if !g.clock.Expired(rowstate.Int64(value[p.stampAt:])) {
 			return false
 		}
 		s.empty(value)
@@ -320,7 +320,7 @@ func (o *Operator) answerRow(i int, ref rowstate.Ref, value []byte, first bool, 
 		return
 	}
 	if p.stampAt >= 0 {
-		putInt64(value[p.stampAt:], g.clock.Now)
+		rowstate.PutInt64(value[p.stampAt:], g.clock.Now)
 	}
 	next := o.emit.after(g, value)
 	switch {

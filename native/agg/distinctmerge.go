@@ -60,7 +60,7 @@ func (v *view) find(p *plan, groupOf func(i int) []byte) {
 // first time, or no longer (DistinctAggCodeGen's merge).
 func (v *view) merge(g *groups, ref rowstate.Ref, other, value, content []byte) {
 	e := v.table.Value(ref)
-	if v.stampAt >= 0 && g.clock.Expired(getInt64(e[v.stampAt:])) {
+	if v.stampAt >= 0 && g.clock.Expired(rowstate.Int64(e[v.stampAt:])) {
 		clear(e[:v.linksAt])
 	}
 	row := v.argument(content)

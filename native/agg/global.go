@@ -162,7 +162,7 @@ func (s *keyed) answer(ref rowstate.Ref, key, value []byte, first bool, out *cha
 		return
 	}
 	if p.stampAt >= 0 {
-		putInt64(value[p.stampAt:], g.clock.Now)
+		rowstate.PutInt64(value[p.stampAt:], g.clock.Now)
 	}
 	next := s.emit.after(g, value)
 	switch {

@@ -240,7 +240,7 @@ func (o *Incremental) keepState() {
 			o.begin(value)
 		}
 		if p.stampAt >= 0 {
-			putInt64(value[p.stampAt:], o.groups.clock.Now)
+			rowstate.PutInt64(value[p.stampAt:], o.groups.clock.Now)
 		}
 	}
 }

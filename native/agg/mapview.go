@@ -270,7 +270,7 @@ func (p physical) readKey(to *rowstate.Rows, from array, i int) error {
 		if err != nil {
 			return err
 		}
-		appendTimeKey(to.Extend(12)[:0], getInt64(b), int32(word))
+		appendTimeKey(to.Extend(12)[:0], rowstate.Int64(b), int32(word))
 	default:
 		b, err := from.text(i)
 		if err != nil {

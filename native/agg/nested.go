@@ -266,7 +266,7 @@ func (g *groups) mergeSet(k *call, n *nested, keys *rowstate.Rows, value []byte)
 		key := keys.Row(first + i)
 		e := g.ordered.Find(set, key)
 		before := g.countOf(e)
-		count := before + getInt64(n.counts.element(i))
+		count := before + rowstate.Int64(n.counts.element(i))
 		switch {
 		case count != 0 && e == 0:
 			g.ordered.Insert(set, g.newElement(key, count))

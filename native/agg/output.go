@@ -2,7 +2,6 @@ package agg
 
 import (
 	"bytes"
-	"encoding/binary"
 
 	"drey/native/changelog"
 )
@@ -154,6 +153,3 @@ func (e *emitter) update(key, row []byte, source int, out *changelog.Builder) {
 	e.next = changelog.Payload{Bytes: row}
 	out.AppendJoined(changelog.UpdateAfter, &e.key, &e.next, source)
 }
-
-func getInt64(b []byte) int64    { return int64(binary.LittleEndian.Uint64(b)) }
-func putInt64(b []byte, v int64) { binary.LittleEndian.PutUint64(b, uint64(v)) }

@@ -92,7 +92,7 @@ func (r *reader) group(goesOn bool) error {
 		return err
 	}
 	if p.stampAt >= 0 {
-		putInt64(r.value[p.stampAt:], stamp)
+		rowstate.PutInt64(r.value[p.stampAt:], stamp)
 	}
 	for _, k := range p.calls {
 		if err := r.accumulator(k); err != nil {
@@ -164,9 +164,9 @@ func (r *reader) readValue(k *call) error {
 	case k.wide > 0:
 		copy(r.value[k.wide:], b)
 	case k.value.kind == kindWide:
-		k.value.setDecimal(r.value, int128{getInt64(b), getUint64(b, 8)})
+		k.value.setDecimal(r.value, int128{rowstate.Int64(b), getUint64(b, 8)})
 	case k.value.kind == kindTime:
-		k.value.setTime(r.value, getInt64(b), int32(binary.LittleEndian.Uint32(b[8:])))
+		k.value.setTime(r.value, rowstate.Int64(b), int32(binary.LittleEndian.Uint32(b[8:])))
 	default:
 		putUint64(r.value, k.value.slot, getUint64(b, 0))
 	}
@@ -201,7 +201,7 @@ func (r *reader) element(k *call) error {
 	}
 	e := g.newElement(key, int64(count))
 	if g.clock.TTL > 0 {
-		putInt64(g.element(e)[16:], stamp)
+		rowstate.PutInt64(g.element(e)[16:], stamp)
 	}
 	if _, added := g.ordered.Insert(k.setIn(r.value), e); !added {
 		g.freeElement(e)
@@ -298,7 +298,7 @@ func (v *view) restore(p *plan, group rowstate.Ref, value, content, counts []byt
 	e := v.table.Value(refs[0])
 	copy(e, counts)
 	if v.stampAt >= 0 {
-		putInt64(e[v.stampAt:], stamp)
+		rowstate.PutInt64(e[v.stampAt:], stamp)
 	}
 	return nil
 }
@@ -307,8 +307,8 @@ func (v *view) restore(p *plan, group rowstate.Ref, value, content, counts []byt
 func (s *keyed) stampRestored() {
 	g, p, now := s.groups, s.groups.plan, s.groups.clock.Now
 	stamp := func(b []byte) {
-		if getInt64(b) == rowstate.UnknownStamp {
-			putInt64(b, now)
+		if rowstate.Int64(b) == rowstate.UnknownStamp {
+			rowstate.PutInt64(b, now)
 		}
 	}
 	for ref := range s.table.All() {

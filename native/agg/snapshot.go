@@ -52,7 +52,7 @@ func (s *keyed) Snapshot(groups op.KeyGroups) (op.Snapshot, error) {
 		Table: s.table,
 		Keep: func(ref rowstate.Ref) bool {
 			value := s.table.Value(ref)
-			return p.alive(value) && (p.stampAt < 0 || !s.groups.clock.Expired(getInt64(value[p.stampAt:])))
+			return p.alive(value) && (p.stampAt < 0 || !s.groups.clock.Expired(rowstate.Int64(value[p.stampAt:])))
 		},
 		Write: func(ref rowstate.Ref, w *snapshot.Writer) {
 			items := writer{Writer: w, keyed: s, ref: ref}
@@ -109,7 +109,7 @@ func (w *writer) group(value []byte) {
 	for i, v := range p.views {
 		for ref := getRef(value, v.headAt(p)); ref != 0; {
 			e := v.table.Value(ref)
-			if v.stampAt < 0 || !g.clock.Expired(getInt64(e[v.stampAt:])) {
+			if v.stampAt < 0 || !g.clock.Expired(rowstate.Int64(e[v.stampAt:])) {
 				w.room()
 				w.Byte('D')
 				w.Uvarint(uint64(i))

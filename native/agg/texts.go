@@ -21,7 +21,7 @@ func (g *groups) textIn(r rowstate.Ref) []byte {
 }
 
 func (g *groups) textExpired(r rowstate.Ref) bool {
-	return g.stampsTexts() && g.clock.Expired(getInt64(g.chains.Row(r)))
+	return g.stampsTexts() && g.clock.Expired(rowstate.Int64(g.chains.Row(r)))
 }
 
 // appendText adds a text that is, or seems to be, written at a time.
@@ -31,7 +31,7 @@ func (g *groups) appendText(chain *rowstate.RowChain, text []byte, stamp int64) 
 		return
 	}
 	g.piece = append(append(g.piece[:0], make([]byte, textStamp)...), text...)
-	putInt64(g.piece, stamp)
+	rowstate.PutInt64(g.piece, stamp)
 	g.chains.Append(chain, g.piece)
 }
 
@@ -80,6 +80,6 @@ func (g *groups) restamp(chain *rowstate.RowChain) {
 		return
 	}
 	for r := range g.chains.All(chain) {
-		putInt64(g.chains.Row(r), g.clock.Now)
+		rowstate.PutInt64(g.chains.Row(r), g.clock.Now)
 	}
 }

@@ -103,11 +103,11 @@ func (b *bundle) add(key, row []byte) {
 	case keepFirst:
 		return
 	case keepOldest:
-		if getInt64(row[b.rowtimeAt:]) >= getInt64(b.row(e.slot)[b.rowtimeAt:]) {
+		if rowstate.Int64(row[b.rowtimeAt:]) >= rowstate.Int64(b.row(e.slot)[b.rowtimeAt:]) {
 			return
 		}
 	case keepNewest:
-		if getInt64(row[b.rowtimeAt:]) < getInt64(b.row(e.slot)[b.rowtimeAt:]) {
+		if rowstate.Int64(row[b.rowtimeAt:]) < rowstate.Int64(b.row(e.slot)[b.rowtimeAt:]) {
 			return
 		}
 	}

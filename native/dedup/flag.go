@@ -34,10 +34,10 @@ func (r *flagRule) applyBatch(refs []rowstate.Ref, fresh []bool, in *changelog.B
 func (r *flagRule) apply(ref rowstate.Ref, fresh bool, row []byte, source int, out *changelog.Builder) {
 	if r.size > 0 {
 		value := r.o.table.Value(ref)
-		if !fresh && !r.o.clock.Expired(getInt64(value)) {
+		if !fresh && !r.o.clock.Expired(rowstate.Int64(value)) {
 			return
 		}
-		putInt64(value, r.o.clock.Now)
+		rowstate.PutInt64(value, r.o.clock.Now)
 		if fresh {
 			r.o.enqueue(ref)
 		}
@@ -49,9 +49,11 @@ func (r *flagRule) apply(ref rowstate.Ref, fresh bool, row []byte, source int, o
 
 func (r *flagRule) due(int64, *changelog.Builder) {}
 
-func (r *flagRule) stamp(ref rowstate.Ref) int64 { return getInt64(r.o.table.Value(ref)) }
+func (r *flagRule) stamp(ref rowstate.Ref) int64 { return rowstate.Int64(r.o.table.Value(ref)) }
 
-func (r *flagRule) setStamp(ref rowstate.Ref, stamp int64) { putInt64(r.o.table.Value(ref), stamp) }
+func (r *flagRule) setStamp(ref rowstate.Ref, stamp int64) {
+	rowstate.PutInt64(r.o.table.Value(ref), stamp)
+}
 
 func (r *flagRule) drop(rowstate.Ref) bool { return true }
 

@@ -134,17 +134,17 @@ func (r *rowRule) apply(ref rowstate.Ref, _ bool, row []byte, source int, out *c
 	previous, _ := place(value)
 	seen := previous != 0
 	if r.ttl {
-		seen = seen && !r.o.clock.Expired(getInt64(value[r.stampAt:]))
+		seen = seen && !r.o.clock.Expired(rowstate.Int64(value[r.stampAt:]))
 	}
 	if r.rowtime {
 		// RowData.getLong: a null reads as what its slot has, 0.
-		t := getInt64(row[r.rowtimeAt:])
+		t := rowstate.Int64(row[r.rowtimeAt:])
 		if seen {
-			if stored := getInt64(value[8:]); r.keepLast && stored > t || !r.keepLast && stored <= t {
+			if stored := rowstate.Int64(value[8:]); r.keepLast && stored > t || !r.keepLast && stored <= t {
 				return
 			}
 		}
-		putInt64(value[8:], t)
+		rowstate.PutInt64(value[8:], t)
 	} else if seen && !r.ttl && bytes.Equal(r.rows.row(value)[1:], row[1:]) {
 		return
 	}
@@ -159,7 +159,7 @@ func (r *rowRule) apply(ref rowstate.Ref, _ bool, row []byte, source int, out *c
 	}
 	r.rows.store(value, row)
 	if r.ttl {
-		putInt64(value[r.stampAt:], r.o.clock.Now)
+		rowstate.PutInt64(value[r.stampAt:], r.o.clock.Now)
 		if previous == 0 {
 			r.o.enqueue(ref)
 		}
@@ -170,16 +170,18 @@ func (r *rowRule) apply(ref rowstate.Ref, _ bool, row []byte, source int, out *c
 // no row of the bundle was better.
 func (r *rowRule) renew(ref rowstate.Ref) {
 	if r.ttl {
-		putInt64(r.o.table.Value(ref)[r.stampAt:], r.o.clock.Now)
+		rowstate.PutInt64(r.o.table.Value(ref)[r.stampAt:], r.o.clock.Now)
 	}
 }
 
 func (r *rowRule) due(int64, *changelog.Builder) {}
 
-func (r *rowRule) stamp(ref rowstate.Ref) int64 { return getInt64(r.o.table.Value(ref)[r.stampAt:]) }
+func (r *rowRule) stamp(ref rowstate.Ref) int64 {
+	return rowstate.Int64(r.o.table.Value(ref)[r.stampAt:])
+}
 
 func (r *rowRule) setStamp(ref rowstate.Ref, stamp int64) {
-	putInt64(r.o.table.Value(ref)[r.stampAt:], stamp)
+	rowstate.PutInt64(r.o.table.Value(ref)[r.stampAt:], stamp)
 }
 
 func (r *rowRule) drop(ref rowstate.Ref) bool {
@@ -202,7 +204,7 @@ func (r *rowRule) decode(ref rowstate.Ref, e *entry) (bool, error) {
 	value := r.o.table.Value(ref)
 	r.rows.store(value, e.row)
 	if r.rowtime {
-		putInt64(value[8:], getInt64(e.row[r.rowtimeAt:]))
+		rowstate.PutInt64(value[8:], rowstate.Int64(e.row[r.rowtimeAt:]))
 	}
 	return true, nil
 }
@@ -210,6 +212,3 @@ func (r *rowRule) decode(ref rowstate.Ref, e *entry) (bool, error) {
 func (r *rowRule) stats(dst []op.Stat) []op.Stat { return dst }
 
 func (r *rowRule) close() { r.rows.arena.Close() }
-
-func getInt64(b []byte) int64    { return int64(binary.LittleEndian.Uint64(b)) }
-func putInt64(b []byte, v int64) { binary.LittleEndian.PutUint64(b, uint64(v)) }

@@ -71,7 +71,7 @@ func (r *waitRule) applyBatch(refs []rowstate.Ref, fresh []bool, in *changelog.B
 }
 
 func (r *waitRule) apply(ref rowstate.Ref, fresh bool, row []byte, _ int, _ *changelog.Builder) {
-	t := getInt64(row[r.rowtimeAt:])
+	t := rowstate.Int64(row[r.rowtimeAt:])
 	value := r.o.table.Value(ref)
 	if t < r.o.watermark {
 		r.late++
@@ -98,7 +98,7 @@ func (r *waitRule) isEmitted(value []byte) bool {
 	if flags(value)&emitted == 0 {
 		return false
 	}
-	return r.size <= emittedAt || !r.o.clock.Expired(getInt64(value[emittedAt:]))
+	return r.size <= emittedAt || !r.o.clock.Expired(rowstate.Int64(value[emittedAt:]))
 }
 
 func flags(value []byte) uint32 { return binary.LittleEndian.Uint32(value[flagsAt:]) }
@@ -116,7 +116,7 @@ func (r *waitRule) due(watermark int64, out *changelog.Builder) {
 		r.rows.free(value)
 		f := flags(value)
 		if r.size > emittedAt {
-			putInt64(value[emittedAt:], r.o.clock.Now)
+			rowstate.PutInt64(value[emittedAt:], r.o.clock.Now)
 			if f&queued == 0 {
 				r.o.enqueue(ref)
 				f |= queued
@@ -126,10 +126,12 @@ func (r *waitRule) due(watermark int64, out *changelog.Builder) {
 	}
 }
 
-func (r *waitRule) stamp(ref rowstate.Ref) int64 { return getInt64(r.o.table.Value(ref)[emittedAt:]) }
+func (r *waitRule) stamp(ref rowstate.Ref) int64 {
+	return rowstate.Int64(r.o.table.Value(ref)[emittedAt:])
+}
 
 func (r *waitRule) setStamp(ref rowstate.Ref, stamp int64) {
-	putInt64(r.o.table.Value(ref)[emittedAt:], stamp)
+	rowstate.PutInt64(r.o.table.Value(ref)[emittedAt:], stamp)
 }
 
 // drop keeps a key for which a row waits already, and takes it out of the queue.
@@ -159,7 +161,7 @@ func (r *waitRule) decode(ref rowstate.Ref, e *entry) (bool, error) {
 		return false, errors.New("neither a row nor the flag")
 	}
 	if e.row != nil {
-		r.timers.restore(getInt64(e.row[r.rowtimeAt:]), e.order, ref)
+		r.timers.restore(rowstate.Int64(e.row[r.rowtimeAt:]), e.order, ref)
 		r.rows.store(value, e.row)
 	}
 	if e.emitted {
@@ -190,7 +192,7 @@ type timers struct {
 
 const timerRecord = 24
 
-func (t *timers) time(position int) int64 { return getInt64(t.heap.at(position)) }
+func (t *timers) time(position int) int64 { return rowstate.Int64(t.heap.at(position)) }
 
 func (t *timers) order(position int) uint64 {
 	return binary.LittleEndian.Uint64(t.heap.at(position)[8:])
@@ -198,7 +200,7 @@ func (t *timers) order(position int) uint64 {
 
 func (t *timers) put(position int, time int64, order uint64, ref rowstate.Ref) {
 	r := t.heap.at(position)
-	putInt64(r, time)
+	rowstate.PutInt64(r, time)
 	binary.LittleEndian.PutUint64(r[8:], order)
 	binary.LittleEndian.PutUint64(r[16:], uint64(ref))
 	binary.LittleEndian.PutUint32(t.o.table.Value(ref)[positionAt:], uint32(position))
@@ -206,7 +208,7 @@ func (t *timers) put(position int, time int64, order uint64, ref rowstate.Ref) {
 
 func (t *timers) get(position int) (time int64, order uint64, ref rowstate.Ref) {
 	r := t.heap.at(position)
-	return getInt64(r), binary.LittleEndian.Uint64(r[8:]), rowstate.Ref(binary.LittleEndian.Uint64(r[16:]))
+	return rowstate.Int64(r), binary.LittleEndian.Uint64(r[8:]), rowstate.Ref(binary.LittleEndian.Uint64(r[16:]))
 }
 
 // add registers a timer for a key that has none.

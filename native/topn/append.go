@@ -33,11 +33,11 @@ func (s *first) reserve(int, int64) error { return nil }
 func (s *first) meets([]byte, []byte) *rowstate.OrderedSet { return nil }
 
 func (s *first) apply(p *partition, _ changelog.RowKind, row []byte, source int, out *changelog.Builder) {
-	rank := getInt64(p.value) + 1
+	rank := rowstate.Int64(p.value) + 1
 	if rank > p.end {
 		return
 	}
-	putInt64(p.value, rank)
+	rowstate.PutInt64(p.value, rank)
 	if s.o.clock.TTL > 0 {
 		p.setStamp(s.o.clock.Now)
 	}
@@ -52,20 +52,20 @@ func (s *first) apply(p *partition, _ changelog.RowKind, row []byte, source int,
 	}
 }
 
-func (s *first) empty(p *partition) bool { return getInt64(p.value) == 0 }
+func (s *first) empty(p *partition) bool { return rowstate.Int64(p.value) == 0 }
 
 func (s *first) age(p *partition) error {
 	if s.o.clock.Expired(p.stamp()) {
-		putInt64(p.value, 0)
+		rowstate.PutInt64(p.value, 0)
 		p.setStamp(never)
 	}
 	return nil
 }
 
-func (s *first) encode(p *partition, w *writer) { w.count(getInt64(p.value)) }
+func (s *first) encode(p *partition, w *writer) { w.count(rowstate.Int64(p.value)) }
 
 func (s *first) decodeNumber(p *partition, n int64) error {
-	putInt64(p.value, n)
+	rowstate.PutInt64(p.value, n)
 	return nil
 }
 
@@ -97,7 +97,7 @@ func (s *topOne) apply(p *partition, _ changelog.RowKind, row []byte, source int
 	}
 	setEdge(p.value[8:], o.sortKey)
 	e := h.add(o.sortKey, row)
-	putInt64(p.value, int64(e))
+	rowstate.PutInt64(p.value, int64(e))
 	if o.clock.TTL > 0 {
 		p.setStamp(o.clock.Now)
 	}
@@ -112,7 +112,7 @@ func (s *topOne) apply(p *partition, _ changelog.RowKind, row []byte, source int
 	h.free(old)
 }
 
-func (s *topOne) held(p *partition) element { return element(getInt64(p.value)) }
+func (s *topOne) held(p *partition) element { return element(rowstate.Int64(p.value)) }
 
 func (s *topOne) empty(p *partition) bool { return s.held(p) == 0 }
 
@@ -137,7 +137,7 @@ func (s *topOne) decodeRow(p *partition, e element, _ []byte) error {
 	if s.held(p) != 0 {
 		return errTwice
 	}
-	putInt64(p.value, int64(e))
+	rowstate.PutInt64(p.value, int64(e))
 	setEdge(p.value[8:], s.o.sortKey)
 	return nil
 }

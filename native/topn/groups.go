@@ -34,7 +34,7 @@ func (h *held) weight(e element) int {
 		return 1
 	}
 	block, _, _ := h.block(e)
-	return int(getInt64(block[len(block)-ghostBytes:]))
+	return int(rowstate.Int64(block[len(block)-ghostBytes:]))
 }
 
 // ghostArrival ends the key of a ghost, behind those of all rows of its group.
@@ -80,7 +80,7 @@ func (s *retract) haunt(p *partition, sortKey []byte, delta int64) {
 		copy(block[blockHeader:], s.endOf(sortKey))
 	}
 	block, _, _ := h.block(g)
-	putInt64(block[len(block)-ghostBytes:], n)
+	rowstate.PutInt64(block[len(block)-ghostBytes:], n)
 	h.insert(mainOf(p), g)
 	h.insert(ghostsOf(p), g)
 }

@@ -87,7 +87,7 @@ func (h *held) put(sortKey []byte, arrival uint64, row []byte) element {
 	copy(stored, row)
 	stored[0] = 0 // the kind is no part of the state
 	if h.lives {
-		putInt64(block[size-h.trailer:], unknown)
+		rowstate.PutInt64(block[size-h.trailer:], unknown)
 	}
 	return element(ref)
 }

@@ -52,11 +52,8 @@ const (
 	rowLifeSize = 16 // of a row's block: stamp, the row before and the row behind in the list
 )
 
-func getInt64(b []byte) int64    { return int64(binary.LittleEndian.Uint64(b)) }
-func putInt64(b []byte, v int64) { binary.LittleEndian.PutUint64(b, uint64(v)) }
-
-func (p *partition) stamp() int64     { return getInt64(p.header[stampAt:]) }
-func (p *partition) setStamp(v int64) { putInt64(p.header[stampAt:], v) }
+func (p *partition) stamp() int64     { return rowstate.Int64(p.header[stampAt:]) }
+func (p *partition) setStamp(v int64) { rowstate.PutInt64(p.header[stampAt:], v) }
 func (p *partition) front() element   { return binary.LittleEndian.Uint32(p.header[listAt:]) }
 func (p *partition) back() element    { return binary.LittleEndian.Uint32(p.header[listAt+4:]) }
 func (p *partition) setFront(e element) {
@@ -69,19 +66,19 @@ func (p *partition) setBack(e element) {
 // life is the part of a row's block that has to do with the TTL.
 func (h *held) life(e element) []byte { return h.trailerOf(e)[:rowLifeSize] }
 
-func (h *held) stampOf(e element) int64 { return getInt64(h.life(e)) }
+func (h *held) stampOf(e element) int64 { return rowstate.Int64(h.life(e)) }
 
 func before(life []byte) element              { return binary.LittleEndian.Uint32(life[8:]) }
 func behind(life []byte) element              { return binary.LittleEndian.Uint32(life[12:]) }
 func setBefore(life []byte, e element)        { binary.LittleEndian.PutUint32(life[8:], e) }
 func setBehind(life []byte, e element)        { binary.LittleEndian.PutUint32(life[12:], e) }
 func (h *held) carries(e element) bool        { return h.stampOf(e) != unknown }
-func (h *held) setStampOf(e element, s int64) { putInt64(h.life(e), s) }
+func (h *held) setStampOf(e element, s int64) { rowstate.PutInt64(h.life(e), s) }
 
 // link makes a row carry a stamp, which is no older than those of the rows in the list.
 func (h *held) link(p *partition, e element, stamp int64) {
 	life, back := h.life(e), p.back()
-	putInt64(life, stamp)
+	rowstate.PutInt64(life, stamp)
 	setBefore(life, back)
 	setBehind(life, 0)
 	if back == 0 {
@@ -95,7 +92,7 @@ func (h *held) link(p *partition, e element, stamp int64) {
 // unlink makes a row carry no stamp any more, if it did.
 func (h *held) unlink(p *partition, e element) {
 	life := h.life(e)
-	if getInt64(life) == unknown {
+	if rowstate.Int64(life) == unknown {
 		return
 	}
 	left, right := before(life), behind(life)
@@ -109,7 +106,7 @@ func (h *held) unlink(p *partition, e element) {
 	} else {
 		setBefore(h.life(right), left)
 	}
-	putInt64(life, unknown)
+	rowstate.PutInt64(life, unknown)
 }
 
 // renew makes a row carry the present time.
@@ -129,12 +126,12 @@ func (o *Operator) schedule(p *partition) {
 	if o.strategy.ownStamp() {
 		due = min(due, p.stamp())
 	}
-	putInt64(p.header[dueAt:], due)
+	rowstate.PutInt64(p.header[dueAt:], due)
 }
 
 // age frees what has expired of a partition.
 func (o *Operator) age(p *partition) error {
-	if !o.clock.Known || !o.clock.Expired(getInt64(p.header[dueAt:])) {
+	if !o.clock.Known || !o.clock.Expired(rowstate.Int64(p.header[dueAt:])) {
 		return nil
 	}
 	err := o.strategy.age(p)
@@ -172,7 +169,7 @@ func (o *Operator) sweep(partitions int) {
 		if o.age(&p) != nil {
 			return false // whoever needs the partition next is told
 		}
-		return o.strategy.empty(&p) && (o.constantEnd || o.clock.Expired(getInt64(p.header[endStampAt:])))
+		return o.strategy.empty(&p) && (o.constantEnd || o.clock.Expired(rowstate.Int64(p.header[endStampAt:])))
 	})
 	o.strategy.end()
 }
@@ -195,8 +192,8 @@ func (o *Operator) tick(now int64) {
 func (o *Operator) settle(p *partition) {
 	h := &o.held
 	for _, at := range []int{endStampAt, stampAt} {
-		if getInt64(p.header[at:]) == unknown {
-			putInt64(p.header[at:], o.clock.Now)
+		if rowstate.Int64(p.header[at:]) == unknown {
+			rowstate.PutInt64(p.header[at:], o.clock.Now)
 		}
 	}
 	var rows []element

@@ -69,14 +69,14 @@ func (o *Operator) Snapshot(groups op.KeyGroups) (op.Snapshot, error) {
 			if err := o.age(&p); err != nil {
 				failed = err
 			}
-			return !o.strategy.empty(&p) || !o.constantEnd && !o.clock.Expired(getInt64(p.header[endStampAt:]))
+			return !o.strategy.empty(&p) || !o.constantEnd && !o.clock.Expired(rowstate.Int64(p.header[endStampAt:]))
 		},
 		Write: func(ref rowstate.Ref, w *snapshot.Writer) {
 			items.Writer, items.p = w, o.at(ref)
 			items.header('P')
 			if o.clock.TTL > 0 {
 				if !o.constantEnd {
-					items.time('E', getInt64(items.p.header[endStampAt:]))
+					items.time('E', rowstate.Int64(items.p.header[endStampAt:]))
 				}
 				if o.strategy.ownStamp() {
 					items.time('T', items.p.stamp())
@@ -239,11 +239,11 @@ func (r *reader) partition(goesOn bool) error {
 		return errTwice
 	}
 	r.p, r.begun = o.at(o.refs[0]), true
-	putInt64(r.p.header, int64(end))
+	rowstate.PutInt64(r.p.header, int64(end))
 	r.p.end = int64(end)
 	if o.clock.TTL > 0 && !goesOn {
 		o.restored = append(o.restored, r.p.ref)
-		putInt64(r.p.header[endStampAt:], unknown)
+		rowstate.PutInt64(r.p.header[endStampAt:], unknown)
 		r.p.setStamp(unknown)
 	}
 	return nil
@@ -258,7 +258,7 @@ func (r *reader) stamp(item byte, stamp int64, last element) error {
 	}
 	switch item {
 	case 'E':
-		putInt64(r.p.header[endStampAt:], stamp)
+		rowstate.PutInt64(r.p.header[endStampAt:], stamp)
 	case 'T':
 		r.p.setStamp(stamp)
 	default:

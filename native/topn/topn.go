@@ -258,7 +258,7 @@ func (o *Operator) prepare() {
 // at is the entry at ref, for other purposes than a row.
 func (o *Operator) at(ref rowstate.Ref) partition {
 	value := o.table.Value(ref)
-	return partition{ref: ref, header: value[:o.header], value: value[o.header:], end: getInt64(value)}
+	return partition{ref: ref, header: value[:o.header], value: value[o.header:], end: rowstate.Int64(value)}
 }
 
 // open makes p the entry at ref, for a row. The end of a variable range is what the partition's first row says, for as long
@@ -270,20 +270,20 @@ func (o *Operator) open(p *partition, ref rowstate.Ref, fresh bool, row []byte) 
 		return
 	}
 	// A null reads as what its slot has, 0.
-	end := getInt64(row[o.endAt:])
+	end := rowstate.Int64(row[o.endAt:])
 	switch o.endType {
 	case logical.Integer:
 		end = int64(int32(end))
 	case logical.SmallInt:
 		end = int64(int16(end))
 	}
-	if fresh || o.clock.TTL > 0 && o.clock.Expired(getInt64(value[endStampAt:])) {
-		putInt64(value, end)
+	if fresh || o.clock.TTL > 0 && o.clock.Expired(rowstate.Int64(value[endStampAt:])) {
+		rowstate.PutInt64(value, end)
 		if o.clock.TTL > 0 {
-			putInt64(value[endStampAt:], o.clock.Now)
+			rowstate.PutInt64(value[endStampAt:], o.clock.Now)
 		}
 	}
-	if p.end = getInt64(value); p.end != end {
+	if p.end = rowstate.Int64(value); p.end != end {
 		o.counts.invalidTopSize++
 	}
 }

@@ -41,6 +41,11 @@ final class PlanLog extends AbstractAppender {
             return description.contains("UpdateFastStrategy");
         }
 
+        /** Whether it is a sink that puts the changes of its key into order, {@code SinkUpsertMaterializer}. */
+        boolean materializesUpserts() {
+            return description.contains("upsertMaterialize=[true]");
+        }
+
         /**
          * Whether it is half of a split aggregate with a DISTINCT call over a column that the query groups by. Flink's
          * {@code SplitAggregateRule} makes no bucket of such a column; if another call brings buckets, the value is in

@@ -27,9 +27,9 @@ record Unit(String name, Map<String, String> settings, List<String> views, List<
             Oracle oracle,
             boolean batch) {
 
-        /** The same, of which nothing is determined. */
-        Query undetermined() {
-            return new Query(name, sql, upsertKey, Order.NOTHING, oracle, false);
+        /** The same, of which no more than this is determined. */
+        Query determined(Order order) {
+            return new Query(name, sql, upsertKey, order, oracle, batch && order != Order.NOTHING);
         }
     }
 

@@ -1,11 +1,13 @@
 ## ---- benchmarks of parts, and of one revision against another ----
 
-.PHONY: bench-jmh bench-go bench-ab
+.PHONY: bench-jmh bench-jmh-build bench-go bench-ab
 
 JMH_OUT = bench/jmh/target/flink-$(FLINK)
 
-bench-jmh: lib need-mvn ## JMH: the boundary, and operators beside Flink's on its harness: BENCH='BoundaryJmh|OperatorJmh' JMH='-p operator=join'; results in bench/out/jmh.json
-	@$(MVN) -q -pl :drey-jmh -am test-compile
+bench-jmh-build: lib need-mvn
+	@$(MVN) -q -Pjmh -pl :drey-jmh -am test-compile
+
+bench-jmh: bench-jmh-build ## JMH: the boundary, and operators beside Flink's on its harness: BENCH='BoundaryJmh|OperatorJmh' JMH='-p operator=join'; results in bench/out/jmh.json
 	@mkdir -p bench/out
 	@"$$JAVA_HOME/bin/java" -cp $(JMH_OUT)/classes:$$(cat $(JMH_OUT)/class-path) org.openjdk.jmh.Main -foe true -rf json -rff bench/out/jmh.json $(JMH) '$(or $(BENCH),BoundaryJmh|OperatorJmh)'
 

@@ -118,7 +118,11 @@ func randomScenario(t *testing.T, rng *rand.Rand, s *spec.Rank, rows int) *optes
 	if err != nil {
 		t.Fatal(err)
 	}
-	extender := binrow.NewExtender(layout)
+	outputLayout, err := binrow.NewLayout(output.Types())
+	if err != nil {
+		t.Fatal(err)
+	}
+	numbered := binrow.NewWriter(outputLayout)
 	project := func(columns []int) func([]byte) string {
 		p, err := binrow.NewProjector(input.Types(), columns)
 		if err != nil {
@@ -136,13 +140,19 @@ func randomScenario(t *testing.T, rng *rand.Rand, s *spec.Rank, rows int) *optes
 		endOf:   func(row []byte) int64 { return int64(layout.Int32(row, columnE)) },
 		compare: func(a, b []byte) int { return compare(layout, s.OrderBy, a, b) },
 		withRank: func(row []byte, rank int64) []byte {
-			long := make([]byte, extender.Size(len(row)))
-			extender.Extend(long, row)
-			w := long[extender.Slot():]
-			for i := range 8 {
-				w[i] = byte(rank >> (8 * i))
+			numbered.Reset()
+			for c, field := range input.Fields {
+				switch {
+				case layout.IsNull(row, c):
+					numbered.SetPlainNull(c)
+				case field.Type.Kind == logical.Varchar:
+					numbered.SetBytes(c, layout.Bytes(row, c))
+				default:
+					numbered.SetInt(c, layout.Int64(row, c))
+				}
 			}
-			return long
+			numbered.SetInt(len(input.Fields), rank)
+			return bytes.Clone(numbered.Row())
 		},
 	}
 	scenario := &optest.Scenario{Name: "random", Spec: spec.Encode(s), Inputs: []logical.Row{input}, Output: output}

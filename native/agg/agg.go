@@ -91,8 +91,8 @@ func (s *keyed) settle() {
 	s.dead = s.dead[:0]
 }
 
-// sweepAtMost is how many entries a batch looks at for having expired, besides as many as it has rows.
-const sweepAtMost = 64
+// sweepLeast is how many entries a batch looks at for having expired, besides as many as it has rows.
+const sweepLeast = 64
 
 // sweep removes groups that have expired, some per batch. No batch is at work.
 func (s *keyed) sweep(rows int) {
@@ -100,7 +100,7 @@ func (s *keyed) sweep(rows int) {
 	if p.stampAt < 0 {
 		return
 	}
-	s.table.Sweep(rows+sweepAtMost, func(ref rowstate.Ref) bool {
+	s.table.Sweep(rows+sweepLeast, func(ref rowstate.Ref) bool {
 		value := s.table.Value(ref)
 		if !g.clock.Expired(rowstate.Int64(value[p.stampAt:])) {
 			return false
@@ -112,7 +112,7 @@ func (s *keyed) sweep(rows int) {
 		return true
 	})
 	for _, v := range p.views {
-		v.sweep(g, s.table, rows+sweepAtMost)
+		v.sweep(g, s.table, rows+sweepLeast)
 	}
 }
 
@@ -169,9 +169,9 @@ func newOperator(s *spec.GroupAggregate, input logical.Row, groups op.KeyGroups,
 		return nil, err
 	}
 	types := input.Types()
-	layout, err := binrow.NewLayout(types)
+	layout, err := layoutOf(types)
 	if err != nil {
-		return nil, op.Unsupportedf("%w", err)
+		return nil, err
 	}
 	projector, err := binrow.NewProjector(types, s.Grouping)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"drey/native/changelog"
 	"drey/native/logical"
 	"drey/native/op"
+	"drey/native/spec"
 	"drey/rowstate"
 )
 
@@ -62,12 +63,12 @@ func (p *plan) findViews(r request, columns []logical.Type) error {
 	}
 	for i, c := range r.calls {
 		k := p.calls[i]
-		if !c.Distinct || len(c.ArgList) == 0 || c.Function == "MIN" || c.Function == "MAX" {
+		if !c.Distinct || len(c.ArgList) == 0 || c.Function == spec.Min || c.Function == spec.Max {
 			// Calcite takes no notice of DISTINCT in MIN and MAX.
 			p.plain = append(p.plain, k)
 			continue
 		}
-		if c.Function == "SINGLE_VALUE" {
+		if c.Function == spec.SingleValue {
 			return op.Unsupportedf("aggCalls[%d]: SINGLE_VALUE of distinct values", i)
 		}
 		if r.crosses && !crosses(c, columns) {

@@ -4,6 +4,7 @@ import (
 	"drey/native/binrow"
 	"drey/native/logical"
 	"drey/native/op"
+	"drey/native/spec"
 	"drey/rowstate"
 )
 
@@ -60,15 +61,15 @@ func (p *plan) alive(value []byte) bool { return value[p.aliveAt]&aliveMask != 0
 // newPlan plans the values of groups.
 func newPlan(r request) (*plan, error) {
 	columns := r.columns.Types()
-	layout, err := binrow.NewLayout(columns)
+	layout, err := layoutOf(columns)
 	if err != nil {
-		return nil, op.Unsupportedf("%w", err)
+		return nil, err
 	}
 	p := &plan{countAt: -1, stampAt: -1}
 	for i, c := range r.calls {
 		if r.needs && !r.retract[i] {
 			switch c.Function {
-			case "SUM", "FIRST_VALUE", "LAST_VALUE", "LISTAGG":
+			case spec.Sum, spec.FirstValue, spec.LastValue, spec.ListAgg:
 				return nil, op.Unsupportedf("aggCalls[%d]: %s can't retract", i, c.Function)
 			}
 		}

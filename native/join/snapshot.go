@@ -1,6 +1,7 @@
 package join
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -158,81 +159,90 @@ func (o *Operator) restoreKey(r *snapshot.Reader) (rowstate.Ref, error) {
 	return ref[0], nil
 }
 
-func (o *Operator) restoreRow(s *side, key rowstate.Ref, stamped bool, r *snapshot.Reader) error {
-	count, associations, stamp := uint64(1), uint64(0), uint64(0)
-	var err error
+// restored is a row as a snapshot has it.
+type restored struct {
+	row                        []byte
+	count, associations, stamp uint64
+}
+
+// readRow reads a row of a side, and checks all that can be known of it alone.
+func (s *side) readRow(stamped bool, r *snapshot.Reader) (in restored, err error) {
+	in.count = 1
 	if s.countAt > 0 {
-		if count, err = r.Uvarint("count"); err != nil {
-			return err
+		if in.count, err = r.Uvarint("count"); err != nil {
+			return in, err
 		}
-		if count == 0 || count > 1<<31-1 {
-			return fmt.Errorf("a row that is there %d times", count)
+		if in.count == 0 || in.count > 1<<31-1 {
+			return in, fmt.Errorf("a row that is there %d times", in.count)
 		}
 	}
 	if s.outer {
-		if associations, err = r.Uvarint("number of associations"); err != nil {
-			return err
+		if in.associations, err = r.Uvarint("number of associations"); err != nil {
+			return in, err
 		}
-		if associations > 1<<32-1 {
-			return fmt.Errorf("%d associations", associations)
+		if in.associations > 1<<32-1 {
+			return in, fmt.Errorf("%d associations", in.associations)
 		}
 	}
 	if stamped {
-		if stamp, err = r.Uint64("time stamp"); err != nil {
-			return err
+		if in.stamp, err = r.Uint64("time stamp"); err != nil {
+			return in, err
 		}
 	}
-	row, err := r.Bytes("row")
+	if in.row, err = r.Bytes("row"); err != nil {
+		return in, err
+	}
+	if err := s.layout.Check(in.row); err != nil {
+		return in, fmt.Errorf("row: %w", err)
+	}
+	if in.row[0] != 0 {
+		return in, fmt.Errorf("row: header byte %d", in.row[0])
+	}
+	return in, nil
+}
+
+func (o *Operator) restoreRow(s *side, key rowstate.Ref, stamped bool, r *snapshot.Reader) error {
+	in, err := s.readRow(stamped, r)
 	if err != nil {
 		return err
 	}
 	if key == 0 {
 		return errors.New("a row before the first key")
 	}
-	if err := s.layout.Check(row); err != nil {
-		return fmt.Errorf("row: %w", err)
-	}
-	if row[0] != 0 {
-		return fmt.Errorf("row: header byte %d", row[0])
-	}
-	one := rowstate.Rows{}
+	var one rowstate.Rows
 	one.Reset(s.projector.Width())
-	s.projector.Append(row, &one)
+	s.projector.Append(in.row, &one)
 	if string(one.Row(0)) != string(o.table.Key(key)) {
 		return errors.New("a row of another key")
 	}
-	if err := s.arena.Reserve(int64(s.head+len(row)) + nodeHead + element*mostNode); err != nil {
+	if err := s.arena.Reserve(int64(s.head+len(in.row)) + nodeHead + element*mostNode); err != nil {
 		return err
 	}
 	handle := s.handle(o.table, key)
 	hash := uint64(0)
-	if s.shape != oneRow {
-		hash = s.hashOf(row)
-	}
-	if s.shape == oneRow && handleRef(handle) != 0 {
-		return errors.New("a second row of a unique key")
-	}
-	if s.shape != oneRow {
-		id := row
+	if s.shape == oneRow {
+		if handleRef(handle) != 0 {
+			return errors.New("a second row of a unique key")
+		}
+	} else {
+		hash = s.hashOf(in.row)
+		id := in.row
 		if s.unique != nil {
-			var ids rowstate.Rows
-			ids.Reset(s.unique.Width())
-			s.unique.Append(row, &ids)
-			id = ids.Row(0)
+			id = bytes.Clone(s.identity(in.row)) // which find needs for others
 		}
 		if _, found := s.find(handle, key, id, hash); found {
 			return errors.New("a row that comes twice")
 		}
 	}
-	record := s.newRecord(row, int32(associations))
+	record := s.newRecord(in.row, int32(in.associations))
 	h := s.header(record)
 	if s.countAt > 0 {
-		putUint32(h[s.countAt:], uint32(count))
+		putUint32(h[s.countAt:], uint32(in.count))
 	}
 	if s.clock.TTL > 0 {
 		switch {
 		case stamped:
-			putUint64(h[s.stampAt:], stamp)
+			putUint64(h[s.stampAt:], in.stamp)
 		case !s.clock.Known:
 			putUint64(h[s.stampAt:], rowstate.UnknownStamp)
 			s.unstamped = true

@@ -262,7 +262,7 @@ func (s *retract) removeFromGroups(p *partition, source int, out *changelog.Buil
 			c.last(changelog.Delete)
 		}
 	case visited && gone != 0 && g.start+index+1 <= p.end:
-		s.removePlain(p, &g, gone, index, source, out)
+		s.removePlain(p, &g, gone, source, out)
 	}
 	listed := g.list() > 0
 	switch {
@@ -284,7 +284,7 @@ func (s *retract) removeFromGroups(p *partition, source int, out *changelog.Buil
 }
 
 // removePlain is retractRecordWithoutRowNumber for a row within the range.
-func (s *retract) removePlain(p *partition, g *group, gone element, index int64, source int, out *changelog.Builder) {
+func (s *retract) removePlain(p *partition, g *group, gone element, source int, out *changelog.Builder) {
 	h := &s.o.held
 	out.Append(changelog.Delete, h.row(gone), source)
 	// The row of the group's list that has the last rank from now on, if it reaches that far.

@@ -1,5 +1,7 @@
 package drey.it;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import org.apache.flink.api.common.functions.RichMapFunction;
 import org.apache.flink.api.common.state.ListState;
 import org.apache.flink.api.common.state.ListStateDescriptor;
@@ -40,20 +42,23 @@ public final class KeptChanges {
     }
 
     /**
-     * Runs a job whose queries' changes are kept under {@code run/name}, and takes these, by name and subtask after subtask.
+     * Runs a job whose queries' changes are kept under {@code job/name}, and takes these, by name and subtask after subtask.
      */
     public static Map<String, List<Row>> execute(
-            StreamExecutionEnvironment env, String run, List<String> names, int parallelism)
+            StreamExecutionEnvironment env,
+            String job,
+            List<? extends KeptQuery> queries,
+            int parallelism)
             throws Exception {
         try {
-            env.execute(run);
+            env.execute(job);
             Map<String, List<Row>> results = new LinkedHashMap<>();
-            for (String name : names) {
-                results.put(name, of(run + "/" + name, parallelism));
+            for (KeptQuery query : queries) {
+                results.put(query.name(), of(job + "/" + query.name(), parallelism));
             }
             return results;
         } finally {
-            forget(run + "/");
+            forget(job + "/");
         }
     }
 
@@ -96,6 +101,15 @@ public final class KeptChanges {
         }
         content.values().removeIf(n -> n == 0);
         return content;
+    }
+
+    /** Names the first key at which two results part; all of both would be a megabyte. */
+    public static <V> void assertEqual(
+            String what, Map<String, V> expected, Map<String, V> actual) {
+        for (String key : expected.keySet()) {
+            assertThat(actual.get(key)).as("%s: key %s", what, key).isEqualTo(expected.get(key));
+        }
+        assertThat(actual.keySet()).as(what).isEqualTo(expected.keySet());
     }
 
     private static String key(int keys, Row row) {

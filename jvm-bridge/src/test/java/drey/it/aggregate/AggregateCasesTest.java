@@ -3,8 +3,6 @@ package drey.it.aggregate;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import drey.runtime.NativeExecutions;
-
 import org.apache.flink.api.common.RuntimeExecutionMode;
 import org.apache.flink.api.common.functions.MapFunction;
 import org.apache.flink.api.common.typeinfo.TypeInformation;
@@ -277,18 +275,18 @@ class AggregateCasesTest {
 
     @Test
     void onFlink() throws Exception {
-        long before = opened();
+        long before = AggregateRun.opened();
         check(run(cases(), false, false));
-        assertThat(opened()).isEqualTo(before);
+        assertThat(AggregateRun.opened()).isEqualTo(before);
     }
 
     @Test
     void onDrey() throws Exception {
         int nodes = cases().stream().mapToInt(Case::nodes).sum();
         for (boolean objectReuse : new boolean[] {false, true}) {
-            long before = opened();
+            long before = AggregateRun.opened();
             check(run(cases(), true, objectReuse));
-            assertThat(opened() - before).isEqualTo(nodes);
+            assertThat(AggregateRun.opened() - before).isEqualTo(nodes);
         }
     }
 
@@ -307,20 +305,14 @@ class AggregateCasesTest {
                             List.of(),
                             1);
             for (boolean drey : new boolean[] {false, true}) {
-                long before = opened();
+                long before = AggregateRun.opened();
                 assertThatThrownBy(() -> run(List.of(two), drey, false))
                         .rootCause()
                         .hasMessageContaining(
                                 "SingleValueAggFunction received more than one element.");
-                assertThat(opened() > before).as("%s native", options).isEqualTo(drey);
+                assertThat(AggregateRun.opened() > before).as("%s native", options).isEqualTo(drey);
             }
         }
-    }
-
-    private static long opened() {
-        return NativeExecutions.of("groupAggregate").opened()
-                + NativeExecutions.of("localGroupAggregate").opened()
-                + NativeExecutions.of("globalGroupAggregate").opened();
     }
 
     private static void check(Map<String, List<String>> actual) {

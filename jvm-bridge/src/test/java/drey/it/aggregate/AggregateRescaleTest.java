@@ -3,6 +3,7 @@ package drey.it.aggregate;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import drey.it.KeptChanges;
+import drey.it.LocalRun;
 
 import org.apache.flink.configuration.Configuration;
 import org.apache.flink.core.execution.JobClient;
@@ -150,7 +151,8 @@ class AggregateRescaleTest {
         env.setParallelism(parallelism);
         // The uids have the node ids in them, which count on from job to job in one JVM.
         ExecNodeContext.resetIdCounter();
-        new AggregateRun(drey, parallelism, false, 64, false).plan(env, run, QUERIES, ROWS, SEED);
+        LocalRun how = new LocalRun(drey, parallelism, false, 64, false);
+        AggregateRun.plan(how, env, run, QUERIES, ROWS, SEED);
         return env.executeAsync(run);
     }
 

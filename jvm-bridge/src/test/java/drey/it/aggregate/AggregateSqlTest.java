@@ -3,6 +3,7 @@ package drey.it.aggregate;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import drey.it.KeptChanges;
+import drey.it.LocalRun;
 
 import org.apache.flink.types.Row;
 import org.junit.jupiter.api.BeforeAll;
@@ -40,27 +41,24 @@ class AggregateSqlTest {
 
     @BeforeAll
     static void runStock() throws Exception {
-        expected = STOCK.execute(QUERIES, ROWS, SEED);
+        expected = AggregateRun.execute(LocalRun.STOCK, QUERIES, ROWS, SEED);
         for (Query q : QUERIES) {
             assertThat(expected.get(q.name())).as(q.name()).isNotEmpty();
         }
     }
 
-    private static final AggregateRun STOCK = new AggregateRun(false, 1, false, 1024, false);
-
-    static Stream<AggregateRun> runs() {
+    static Stream<LocalRun> runs() {
         return Stream.of(
-                new AggregateRun(true, 1, false, 1024, false),
-                new AggregateRun(true, 3, true, 7, true));
+                new LocalRun(true, 1, false, 1024, false), new LocalRun(true, 3, true, 7, true));
     }
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("runs")
-    void changesAreEqual(AggregateRun run) throws Exception {
+    void changesAreEqual(LocalRun run) throws Exception {
         List<Query> queries =
                 run.fails() ? QUERIES.stream().filter(Query::steady).toList() : QUERIES;
         long before = AggregateRun.opened();
-        Map<String, List<Row>> actual = run.execute(queries, ROWS, SEED);
+        Map<String, List<Row>> actual = AggregateRun.execute(run, queries, ROWS, SEED);
         long opened = AggregateRun.opened() - before;
         compare(queries, run, expected, actual);
         int natives = queries.stream().mapToInt(Query::natives).sum();
@@ -75,14 +73,13 @@ class AggregateSqlTest {
     void otherSeeds() throws Exception {
         int seeds = Integer.getInteger("drey.aggregate.seeds", 0);
         for (long seed = SEED + 1; seed <= SEED + seeds; seed++) {
-            AggregateRun run =
-                    new AggregateRun(true, 1, seed % 2 == 0, (int) (1 + seed % 50), false);
+            LocalRun run = new LocalRun(true, 1, seed % 2 == 0, (int) (1 + seed % 50), false);
             try {
                 compare(
                         QUERIES,
                         run,
-                        STOCK.execute(QUERIES, ROWS, seed),
-                        run.execute(QUERIES, ROWS, seed));
+                        AggregateRun.execute(LocalRun.STOCK, QUERIES, ROWS, seed),
+                        AggregateRun.execute(run, QUERIES, ROWS, seed));
             } catch (Throwable e) {
                 throw new AssertionError("seed " + seed, e);
             }
@@ -91,26 +88,25 @@ class AggregateSqlTest {
 
     private static void compare(
             List<Query> queries,
-            AggregateRun run,
+            LocalRun run,
             Map<String, List<Row>> expected,
             Map<String, List<Row>> actual) {
         assertThat(queries)
                 .allSatisfy(q -> compare(q, run, expected.get(q.name()), actual.get(q.name())));
     }
 
-    private static void compare(
-            Query query, AggregateRun run, List<Row> expected, List<Row> actual) {
+    private static void compare(Query query, LocalRun run, List<Row> expected, List<Row> actual) {
         if (run.parallelism() == 1 && !run.fails()) {
             equalLists(query, expected, actual);
         } else if (!query.bundled()) {
-            equalMaps(
-                    query,
+            KeptChanges.assertEqual(
+                    query.name(),
                     KeptChanges.byKey(query.keys(), expected),
                     KeptChanges.byKey(query.keys(), actual));
         } else {
             // Where a bundle ends depends on who else is in it, and when checkpoints come.
-            equalMaps(
-                    query,
+            KeptChanges.assertEqual(
+                    query.name(),
                     KeptChanges.content(query.keys(), query.upsert(), expected),
                     KeptChanges.content(query.keys(), query.upsert(), actual));
         }
@@ -124,14 +120,5 @@ class AggregateSqlTest {
                     .isEqualTo(expected.get(i).toString());
         }
         assertThat(actual).as(query.name()).hasSameSizeAs(expected);
-    }
-
-    private static <V> void equalMaps(Query query, Map<String, V> expected, Map<String, V> actual) {
-        for (String key : expected.keySet()) {
-            assertThat(actual.get(key))
-                    .as("%s: key %s", query.name(), key)
-                    .isEqualTo(expected.get(key));
-        }
-        assertThat(actual.keySet()).as(query.name()).isEqualTo(expected.keySet());
     }
 }

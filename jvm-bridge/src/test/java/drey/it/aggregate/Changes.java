@@ -1,14 +1,9 @@
 package drey.it.aggregate;
 
-import org.apache.flink.api.common.state.CheckpointListener;
-import org.apache.flink.api.common.state.ListState;
-import org.apache.flink.api.common.state.ListStateDescriptor;
+import drey.it.SteppingSource;
+
 import org.apache.flink.api.common.typeinfo.TypeInformation;
 import org.apache.flink.api.common.typeinfo.Types;
-import org.apache.flink.runtime.state.FunctionInitializationContext;
-import org.apache.flink.runtime.state.FunctionSnapshotContext;
-import org.apache.flink.streaming.api.checkpoint.CheckpointedFunction;
-import org.apache.flink.streaming.api.functions.source.legacy.RichSourceFunction;
 import org.apache.flink.types.Row;
 import org.apache.flink.types.RowKind;
 
@@ -20,10 +15,8 @@ import java.time.LocalDateTime;
 import java.time.LocalTime;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Random;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
@@ -31,8 +24,7 @@ import java.util.concurrent.ConcurrentHashMap;
  * only, or changes of all kinds, if asked for with retractions of rows that never were among them. Values come from few of each type, the
  * extremes included, so that groups meet them again.
  */
-final class Changes extends RichSourceFunction<Row>
-        implements CheckpointedFunction, CheckpointListener {
+final class Changes extends SteppingSource<Row> {
 
     private static final long serialVersionUID = 1L;
 
@@ -141,32 +133,22 @@ final class Changes extends RichSourceFunction<Row>
         return List.of(values).stream().map(BigDecimal::new).toArray();
     }
 
-    /** Runs whose source has thrown already. */
-    private static final Set<String> FAILED = ConcurrentHashMap.newKeySet();
-
     /** The row before which sources wait until they are stopped, and those that do. */
     private static volatile int holdAt = Integer.MAX_VALUE;
 
     private static final Set<String> HELD = ConcurrentHashMap.newKeySet();
 
-    private final String run;
     private final int rows;
     private final long seed;
     private final Kinds kinds;
     private final boolean fails;
-
-    private transient volatile boolean canceled;
-    private transient ListState<Integer> state;
-    private transient int position;
-    private transient Map<Long, Integer> pending;
-    private transient volatile int completed;
 
     /**
      * @param run names this execution, so that its failure is remembered over the restart
      * @param fails wait for a checkpoint halfway, throw once after it
      */
     Changes(String run, int rows, long seed, Kinds kinds, boolean fails) {
-        this.run = run + kinds;
+        super(run + kinds);
         this.rows = rows;
         this.seed = seed;
         this.kinds = kinds;
@@ -255,69 +237,24 @@ final class Changes extends RichSourceFunction<Row>
     }
 
     @Override
-    public void initializeState(FunctionInitializationContext context) throws Exception {
-        state =
-                context.getOperatorStateStore()
-                        .getListState(new ListStateDescriptor<>("position", Types.INT));
-        for (int p : state.get()) {
-            position = p;
-        }
-        pending = new TreeMap<>();
-        completed = -1;
-    }
-
-    @Override
-    public void snapshotState(FunctionSnapshotContext context) throws Exception {
-        state.update(List.of(position));
-        synchronized (pending) {
-            pending.put(context.getCheckpointId(), position);
-        }
-    }
-
-    @Override
-    public void notifyCheckpointComplete(long id) {
-        synchronized (pending) {
-            Integer at = pending.remove(id);
-            if (at != null) {
-                completed = Math.max(completed, at);
-            }
-        }
-    }
-
-    @Override
     public void run(SourceContext<Row> context) throws Exception {
         List<Row> all = all(seed, rows, kinds);
-        while (position < rows && !canceled) {
-            if (position == holdAt) {
+        while (next < rows && !canceled()) {
+            if (next == holdAt) {
                 HELD.add(run);
                 Thread.sleep(5);
                 continue;
             }
             synchronized (context.getCheckpointLock()) {
-                context.collect(all.get(position));
-                position++;
+                context.collect(all.get(next));
+                next++;
             }
-            if (fails && position == rows / 2) {
-                awaitCheckpoint();
+            if (fails && next == rows / 2) {
+                awaitCheckpoint(next);
             }
-            if (fails && position == rows / 2 + 37 && FAILED.add(run)) {
-                throw new IllegalStateException("the failure this test asks for");
+            if (fails && next == rows / 2 + 37) {
+                failOnce();
             }
         }
-    }
-
-    private void awaitCheckpoint() throws InterruptedException {
-        long deadline = System.nanoTime() + 60_000_000_000L;
-        while (completed < position && !canceled) {
-            if (System.nanoTime() > deadline) {
-                throw new IllegalStateException("no checkpoint within a minute");
-            }
-            Thread.sleep(5);
-        }
-    }
-
-    @Override
-    public void cancel() {
-        canceled = true;
     }
 }

@@ -1,5 +1,7 @@
 package drey.it.aggregate;
 
+import drey.it.KeptQuery;
+
 import org.apache.flink.runtime.util.EnvironmentInformation;
 
 import java.util.ArrayList;
@@ -13,25 +15,17 @@ import java.util.stream.IntStream;
  * A query over {@code A}, which only grows, {@code R}, which retracts, or {@code S}, with stray retractions. In bundles Flink
  * 2.2.1 loses keys when such a one comes first (MiniBatchGroupAggFunction returns instead of going on), so there is no S.
  *
- * @param sql the first {@code keys} columns of its result are the key by which changes are ordered
- * @param options configuration that holds for this query only
- * @param upsert the consumer takes upserts, so no -U is generated
  * @param natives how many of its aggregates are native
  */
 record Query(
-        String name,
-        String sql,
-        int keys,
-        Map<String, String> options,
-        boolean upsert,
-        int natives) {
+        String name, String sql, int keys, Map<String, String> options, boolean upsert, int natives)
+        implements KeptQuery {
 
     @Override
     public String toString() {
         return name;
     }
 
-    /** What the options that a query may set are otherwise. */
     static final Map<String, String> DEFAULTS =
             Map.of(
                     "drey.operator.localGroupAggregate.enabled", "true",
@@ -41,6 +35,11 @@ record Query(
                     "table.optimizer.agg-phase-strategy", "AUTO",
                     "table.optimizer.distinct-agg.split.enabled", "false",
                     "table.optimizer.incremental-agg-enabled", "true");
+
+    @Override
+    public Map<String, String> defaults() {
+        return DEFAULTS;
+    }
 
     static Query of(String name, String sql, int keys) {
         return new Query(name, sql, keys, Map.of(), false, 1);

@@ -1,14 +1,9 @@
 package drey.it.cases;
 
-import org.apache.flink.api.common.state.CheckpointListener;
-import org.apache.flink.api.common.state.ListState;
-import org.apache.flink.api.common.state.ListStateDescriptor;
+import drey.it.SteppingSource;
+
 import org.apache.flink.api.common.typeinfo.TypeInformation;
 import org.apache.flink.api.common.typeinfo.Types;
-import org.apache.flink.runtime.state.FunctionInitializationContext;
-import org.apache.flink.runtime.state.FunctionSnapshotContext;
-import org.apache.flink.streaming.api.checkpoint.CheckpointedFunction;
-import org.apache.flink.streaming.api.functions.source.legacy.RichSourceFunction;
 import org.apache.flink.streaming.api.watermark.Watermark;
 import org.apache.flink.types.Row;
 import org.apache.flink.types.RowKind;
@@ -18,7 +13,6 @@ import java.time.Instant;
 import java.time.LocalDateTime;
 import java.time.ZoneOffset;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
@@ -27,8 +21,7 @@ import java.util.concurrent.ConcurrentHashMap;
  * {@code side}; between two of its steps a checkpoint may have to complete, which means that all operators are done with
  * what came before.
  */
-final class Script extends RichSourceFunction<Row>
-        implements CheckpointedFunction, CheckpointListener {
+final class Script extends SteppingSource<Row> {
 
     private static final long serialVersionUID = 1L;
 
@@ -45,8 +38,6 @@ final class Script extends RichSourceFunction<Row>
 
     /** How many rows have reached the sink of a run. */
     static final Map<String, Integer> SEEN = new ConcurrentHashMap<>();
-
-    private static final Map<String, Boolean> FAILED = new ConcurrentHashMap<>();
 
     enum What {
         ROWS,
@@ -108,47 +99,17 @@ final class Script extends RichSourceFunction<Row>
         return new Timed(new Step(what, null, null, null, null, null, number), 0);
     }
 
-    private final String run;
     private final List<Timed> steps;
-    private transient ListState<Integer> state;
-    private transient int next;
-    private transient int began;
-    private transient volatile int snapshots;
-    private transient volatile int completed;
-    private transient volatile boolean canceled;
 
     Script(String run, List<Timed> steps) {
-        this.run = run;
+        super(run);
         this.steps = List.copyOf(steps);
-    }
-
-    @Override
-    public void initializeState(FunctionInitializationContext context) throws Exception {
-        state =
-                context.getOperatorStateStore()
-                        .getListState(new ListStateDescriptor<>("next", Types.INT));
-        for (int value : state.get()) {
-            next = value;
-        }
-    }
-
-    @Override
-    public void snapshotState(FunctionSnapshotContext context) throws Exception {
-        state.update(List.of(next));
-        snapshots++;
-        began = snapshots;
-    }
-
-    @Override
-    public void notifyCheckpointComplete(long id) {
-        // One at a time.
-        completed = began;
     }
 
     @Override
     public void run(SourceContext<Row> context) throws Exception {
         long millis = START.toInstant(ZoneOffset.UTC).toEpochMilli();
-        while (next < steps.size() && !canceled) {
+        while (next < steps.size() && !canceled()) {
             Step step = steps.get(next).step;
             switch (step.what) {
                 case ROWS -> {
@@ -166,20 +127,16 @@ final class Script extends RichSourceFunction<Row>
                     }
                 }
                 case CHECKPOINT -> {
-                    int before;
                     synchronized (context.getCheckpointLock()) {
                         next++;
-                        before = snapshots;
                     }
-                    await(() -> completed > before);
+                    awaitCheckpoint(next);
                 }
                 case FAILURE -> {
                     synchronized (context.getCheckpointLock()) {
                         next++;
                     }
-                    if (FAILED.putIfAbsent(run, true) == null) {
-                        throw new IllegalStateException("the failure this case asks for");
-                    }
+                    failOnce();
                 }
                 case OUTPUT -> {
                     await(() -> SEEN.getOrDefault(run, 0) >= step.number);
@@ -189,29 +146,10 @@ final class Script extends RichSourceFunction<Row>
         }
     }
 
-    private interface Condition {
-        boolean holds();
-    }
-
-    private void await(Condition condition) throws InterruptedException {
-        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(120);
-        while (!condition.holds() && !canceled) {
-            if (System.nanoTime() > deadline) {
-                throw new IllegalStateException("nothing came for two minutes at step " + next);
-            }
-            Thread.sleep(1);
-        }
-    }
-
     private static Row row(Step step, int i, long millis) {
         LocalDateTime time = START.plusNanos(millis * 1_000_000);
         Instant instant = time.toInstant(ZoneOffset.UTC);
         Integer v = step.number > 1 ? (Integer) i : step.v;
         return Row.ofKind(step.kind, step.side, step.k, step.s, v, time, instant);
-    }
-
-    @Override
-    public void cancel() {
-        canceled = true;
     }
 }

@@ -1,9 +1,10 @@
 package drey.it.join;
 
-import org.apache.flink.api.common.RuntimeExecutionMode;
+import drey.it.LocalRun;
+import drey.it.SteppingSource;
+
 import org.apache.flink.api.common.typeinfo.TypeInformation;
 import org.apache.flink.api.common.typeinfo.Types;
-import org.apache.flink.configuration.Configuration;
 import org.apache.flink.streaming.api.datastream.DataStream;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.streaming.api.functions.sink.v2.DiscardingSink;
@@ -20,14 +21,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/**
- * Runs queries over {@link Changelogs} in one job on a local cluster.
- *
- * @param drey native operators on
- * @param batchRows {@code drey.batch.rows}
- * @param fails the job fails once, after a checkpoint, and goes on
- */
-record JoinRun(boolean drey, int parallelism, boolean objectReuse, int batchRows, boolean fails) {
+/** Runs queries over {@link Changelogs} in one job on a local cluster. */
+final class JoinRun {
+
+    private JoinRun() {}
 
     /** A function that no engine but Flink can know. */
     public static final class IsLonger extends ScalarFunction {
@@ -36,16 +33,6 @@ record JoinRun(boolean drey, int parallelism, boolean objectReuse, int batchRows
         public Boolean eval(String a, String b) {
             return a == null || b == null ? null : a.length() > b.length();
         }
-    }
-
-    @Override
-    public String toString() {
-        return (drey ? "drey" : "stock")
-                + ", parallelism "
-                + parallelism
-                + (objectReuse ? ", object reuse" : "")
-                + (drey ? ", batches of " + batchRows : "")
-                + (fails ? ", a failure" : "");
     }
 
     /**
@@ -62,8 +49,11 @@ record JoinRun(boolean drey, int parallelism, boolean objectReuse, int batchRows
             List<List<Row>> epochs) {}
 
     /** The messages of each query by epoch. */
-    Map<String, TreeMap<Long, List<Row>>> execute(
-            Map<String, String> queries, Changelogs changelogs, Map<String, String> settings)
+    static Map<String, TreeMap<Long, List<Row>>> execute(
+            LocalRun run,
+            Map<String, String> queries,
+            Changelogs changelogs,
+            Map<String, String> settings)
             throws Exception {
         List<Input> inputs = new ArrayList<>();
         for (String name : List.of("L1", "L2", "L3", "R1", "R2", "R3")) {
@@ -84,39 +74,26 @@ record JoinRun(boolean drey, int parallelism, boolean objectReuse, int batchRows
                             },
                             changelogs.of(name)));
         }
-        return execute(queries, inputs, settings);
+        return execute(run, queries, inputs, settings);
     }
 
-    Map<String, TreeMap<Long, List<Row>>> execute(
-            Map<String, String> queries, List<Input> inputs, Map<String, String> settings)
+    static Map<String, TreeMap<Long, List<Row>>> execute(
+            LocalRun run,
+            Map<String, String> queries,
+            List<Input> inputs,
+            Map<String, String> settings)
             throws Exception {
-        Configuration config = new Configuration();
-        config.setString("taskmanager.memory.managed.size", "1g");
-        config.setString("taskmanager.memory.network.max", "256m");
-        config.setString("taskmanager.memory.network.min", "256m");
-        config.setString("execution.buffer-timeout.interval", "0 ms");
-        config.setString("pipeline.object-reuse", Boolean.toString(objectReuse));
-        config.setString("restart-strategy.type", fails ? "fixed-delay" : "disable");
-        config.setString("restart-strategy.fixed-delay.attempts", "1");
-        config.setString("restart-strategy.fixed-delay.delay", "0 ms");
-        if (fails) {
-            config.setString("execution.checkpointing.interval", "50 ms");
-        }
-        StreamExecutionEnvironment env =
-                StreamExecutionEnvironment.createLocalEnvironment(parallelism, config);
-        env.setRuntimeMode(RuntimeExecutionMode.STREAMING);
-        StreamTableEnvironment tables = StreamTableEnvironment.create(env);
-        tables.getConfig().set("drey.enabled", Boolean.toString(drey));
-        tables.getConfig().set("drey.batch.rows", Integer.toString(batchRows));
-        tables.getConfig().set("table.local-time-zone", "UTC");
+        StreamExecutionEnvironment env = run.environment("1g", "256m", 1);
+        env.setBufferTimeout(0);
+        StreamTableEnvironment tables = run.tables(env);
         settings.forEach(tables.getConfig()::set);
         tables.createTemporarySystemFunction("isLonger", IsLonger.class);
 
-        String run = this + " " + System.nanoTime();
+        String job = run.job();
         for (Input input : inputs) {
             boolean first = input == inputs.get(0);
             DataStream<Row> rows =
-                    env.addSource(new Feed(run, input.epochs(), fails && first))
+                    env.addSource(new Feed(job, input.epochs(), run.fails() && first))
                             .returns(input.type())
                             .setParallelism(1)
                             .name(input.name());
@@ -147,22 +124,23 @@ record JoinRun(boolean drey, int parallelism, boolean objectReuse, int batchRows
             queries.forEach(
                     (name, sql) -> {
                         DataStream<Row> changes = tables.toChangelogStream(tables.sqlQuery(sql));
-                        Turns.of(run).expect(1);
-                        changes.transform("observer", Types.VOID, new Observer(run, name))
+                        Turns.of(job).expect(1);
+                        changes.transform("observer", Types.VOID, new Observer(job, name))
                                 .setParallelism(changes.getParallelism())
                                 .sinkTo(new DiscardingSink<>());
                     });
-            env.execute(run);
-            if (fails && !Feed.failed(run)) {
+            env.execute(job);
+            if (run.fails() && !SteppingSource.failed(job)) {
                 throw new IllegalStateException("the job has not failed");
             }
             Map<String, TreeMap<Long, List<Row>>> results = new LinkedHashMap<>();
             queries.keySet()
-                    .forEach(name -> results.put(name, Observer.take(run, name, parallelism)));
+                    .forEach(
+                            name -> results.put(name, Observer.take(job, name, run.parallelism())));
             return results;
         } finally {
-            Turns.forget(run);
-            Feed.forget(run);
+            Turns.forget(job);
+            SteppingSource.forget(job);
         }
     }
 }

@@ -2,6 +2,7 @@ package drey.it.join;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import drey.it.LocalRun;
 import drey.jni.NativeOperator;
 import drey.runtime.NativeExecutions;
 
@@ -41,7 +42,7 @@ class JoinSqlTest {
     @BeforeAll
     static void runStock() throws Exception {
         long before = NativeExecutions.of("join").opened();
-        expected = new JoinRun(false, 1, false, 1, false).execute(sql(), CHANGELOGS, Map.of());
+        expected = JoinRun.execute(LocalRun.STOCK, sql(), CHANGELOGS, Map.of());
         assertThat(NativeExecutions.of("join").opened()).isEqualTo(before);
         for (JoinQuery q : QUERIES) {
             assertThat(expected.get(q.name()).size()).as(q.name()).isGreaterThan(2);
@@ -65,14 +66,14 @@ class JoinSqlTest {
         return sql;
     }
 
-    static Stream<JoinRun> runs() {
+    static Stream<LocalRun> runs() {
         return Stream.of(
-                new JoinRun(true, 1, false, 1024, false), new JoinRun(true, 3, true, 2, true));
+                new LocalRun(true, 1, false, 1024, false), new LocalRun(true, 3, true, 2, true));
     }
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("runs")
-    void sameMessages(JoinRun run) throws Exception {
+    void sameMessages(LocalRun run) throws Exception {
         Map<String, String> sql = sql();
         for (JoinQuery q : QUERIES) {
             // A hint of ours needs a key that Flink distributes by.
@@ -81,7 +82,8 @@ class JoinSqlTest {
             }
         }
         long before = NativeExecutions.of("join").opened();
-        Map<String, TreeMap<Long, List<Row>>> actual = run.execute(sql, CHANGELOGS, Map.of());
+        Map<String, TreeMap<Long, List<Row>>> actual =
+                JoinRun.execute(run, sql, CHANGELOGS, Map.of());
         long opened = NativeExecutions.of("join").opened() - before;
 
         // All joins, each at its parallelism, and again after the failure; a few EXISTS take two
@@ -109,10 +111,10 @@ class JoinSqlTest {
         JoinQuery.twoJoins().forEach(q -> sql.put(q.name(), q.sql()));
         assertThat(sql).hasSizeGreaterThan(3);
         Map<String, TreeMap<Long, List<Row>>> stock =
-                new JoinRun(false, 1, false, 1, false).execute(sql, changelogs, Map.of());
+                JoinRun.execute(LocalRun.STOCK, sql, changelogs, Map.of());
         long before = NativeExecutions.of("join").opened();
         Map<String, TreeMap<Long, List<Row>>> drey =
-                new JoinRun(true, 1, false, 7, false).execute(sql, changelogs, Map.of());
+                JoinRun.execute(new LocalRun(true, 1, false, 7, false), sql, changelogs, Map.of());
         assertThat(NativeExecutions.of("join").opened() - before)
                 .isGreaterThanOrEqualTo(2L * sql.size());
         for (JoinQuery q : JoinQuery.twoJoins()) {
@@ -144,10 +146,10 @@ class JoinSqlTest {
                         "state.backend.type",
                         EpochClock.Factory.class.getName());
         Map<String, TreeMap<Long, List<Row>>> stock =
-                new JoinRun(false, 1, false, 1, false).execute(sql, CHANGELOGS, settings);
+                JoinRun.execute(LocalRun.STOCK, sql, CHANGELOGS, settings);
         long before = NativeExecutions.of("join").opened();
         Map<String, TreeMap<Long, List<Row>>> drey =
-                new JoinRun(true, 1, true, 7, false).execute(sql, CHANGELOGS, settings);
+                JoinRun.execute(new LocalRun(true, 1, true, 7, false), sql, CHANGELOGS, settings);
 
         assertThat(NativeExecutions.of("join").opened() - before).isEqualTo(sql.size());
         for (JoinQuery q : queries) {
@@ -177,10 +179,10 @@ class JoinSqlTest {
                         "table.exec.mini-batch.size", "11",
                         "table.exec.mini-batch.allow-latency", "20 ms");
         Map<String, TreeMap<Long, List<Row>>> stock =
-                new JoinRun(false, 1, false, 1, false).execute(sql, insertions, bundles);
+                JoinRun.execute(LocalRun.STOCK, sql, insertions, bundles);
         long before = NativeExecutions.of("join").opened();
         Map<String, TreeMap<Long, List<Row>>> drey =
-                new JoinRun(true, 1, false, 7, false).execute(sql, insertions, bundles);
+                JoinRun.execute(new LocalRun(true, 1, false, 7, false), sql, insertions, bundles);
 
         assertThat(NativeExecutions.of("join").opened() - before).isEqualTo(sql.size());
         int results = 0;

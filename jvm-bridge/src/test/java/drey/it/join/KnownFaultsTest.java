@@ -2,6 +2,7 @@ package drey.it.join;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import drey.it.LocalRun;
 import drey.runtime.NativeExecutions;
 
 import org.apache.flink.api.common.typeinfo.TypeInformation;
@@ -191,7 +192,7 @@ class KnownFaultsTest {
         cases();
         long before = NativeExecutions.of("join").opened();
         Map<String, TreeMap<Long, List<Row>>> actual =
-                new JoinRun(drey, 1, false, 16, false).execute(queries, inputs, Map.of());
+                JoinRun.execute(new LocalRun(drey, 1, false, 16, false), queries, inputs, Map.of());
         long opened = NativeExecutions.of("join").opened() - before;
 
         // NOT IN is planned with a second join, for the NULLs.

@@ -1,13 +1,7 @@
 package drey.it.parity;
 
-import org.apache.flink.api.common.state.CheckpointListener;
-import org.apache.flink.api.common.state.ListState;
-import org.apache.flink.api.common.state.ListStateDescriptor;
-import org.apache.flink.api.common.typeinfo.Types;
-import org.apache.flink.runtime.state.FunctionInitializationContext;
-import org.apache.flink.runtime.state.FunctionSnapshotContext;
-import org.apache.flink.streaming.api.checkpoint.CheckpointedFunction;
-import org.apache.flink.streaming.api.functions.source.legacy.RichSourceFunction;
+import drey.it.SteppingSource;
+
 import org.apache.flink.streaming.api.watermark.Watermark;
 import org.apache.flink.table.data.DecimalData;
 import org.apache.flink.table.data.GenericArrayData;
@@ -38,22 +32,17 @@ import org.apache.flink.table.types.logical.VarCharType;
 
 import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
-import java.util.List;
 import java.util.Map;
 import java.util.Random;
-import java.util.TreeMap;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * A bounded stream of rows with a column of nearly every type, the same for the same seed. It runs as one subtask and emits
  * its own watermarks, so rows and watermarks reach an operator in one fixed order and the output of a key is fixed too.
  *
- * <p>With checkpoints on it waits at a third and at two thirds of its rows for a checkpoint, which makes sure that there
- * are some; asked to fail, it throws once a little after the second, and replays from there.
+ * <p>Asked to fail, it waits at a third and at two thirds of its rows for a checkpoint, throws once a little after the second,
+ * and replays from there.
  */
-final class Events extends RichSourceFunction<RowData>
-        implements CheckpointedFunction, CheckpointListener {
+final class Events extends SteppingSource<RowData> {
 
     private static final long serialVersionUID = 1L;
 
@@ -95,101 +84,43 @@ final class Events extends RichSourceFunction<RowData>
     /** Rows are out of order by up to this many milliseconds; the watermark lags by half, so some are late. */
     private static final int DISORDER = 400;
 
-    /** Runs whose source has thrown already. */
-    private static final Set<String> FAILED = ConcurrentHashMap.newKeySet();
-
-    private final String run;
     private final int rows;
     private final long seed;
-    private final boolean checkpoints;
     private final boolean fails;
-
-    private transient volatile boolean canceled;
-    private transient ListState<Integer> state;
-    private transient int position;
-    private transient Map<Long, Integer> pending;
-    private transient volatile int completed;
 
     /**
      * @param run names this execution, so that its failure is remembered over the restart
-     * @param checkpoints wait for checkpoints on the way
-     * @param fails throw once
+     * @param fails wait for checkpoints on the way, throw once after them
      */
-    Events(String run, int rows, long seed, boolean checkpoints, boolean fails) {
-        this.run = run;
+    Events(String run, int rows, long seed, boolean fails) {
+        super(run);
         this.rows = rows;
         this.seed = seed;
-        this.checkpoints = checkpoints;
         this.fails = fails;
-    }
-
-    @Override
-    public void initializeState(FunctionInitializationContext context) throws Exception {
-        state =
-                context.getOperatorStateStore()
-                        .getListState(new ListStateDescriptor<>("position", Types.INT));
-        for (int p : state.get()) {
-            position = p;
-        }
-        pending = new TreeMap<>();
-        completed = -1;
-    }
-
-    @Override
-    public void snapshotState(FunctionSnapshotContext context) throws Exception {
-        state.update(List.of(position));
-        synchronized (pending) {
-            pending.put(context.getCheckpointId(), position);
-        }
-    }
-
-    @Override
-    public void notifyCheckpointComplete(long id) {
-        synchronized (pending) {
-            Integer at = pending.remove(id);
-            if (at != null) {
-                completed = Math.max(completed, at);
-            }
-        }
     }
 
     @Override
     public void run(SourceContext<RowData> context) throws Exception {
         // After a restart operators know no watermark: tell them where they were.
-        if (position >= ROWS_PER_WATERMARK) {
-            context.emitWatermark(watermark(position - position % ROWS_PER_WATERMARK));
+        if (next >= ROWS_PER_WATERMARK) {
+            context.emitWatermark(watermark(next - next % ROWS_PER_WATERMARK));
         }
-        while (position < rows && !canceled) {
+        while (next < rows && !canceled()) {
             synchronized (context.getCheckpointLock()) {
-                RowData row = row(seed, position);
-                context.collectWithTimestamp(row, timestamp(seed, position));
-                position++;
-                if (position % ROWS_PER_WATERMARK == 0) {
-                    context.emitWatermark(watermark(position));
+                RowData row = row(seed, next);
+                context.collectWithTimestamp(row, timestamp(seed, next));
+                next++;
+                if (next % ROWS_PER_WATERMARK == 0) {
+                    context.emitWatermark(watermark(next));
                 }
             }
-            if (checkpoints && (position == rows / 3 || position == 2 * rows / 3)) {
-                awaitCheckpoint(position);
+            if (fails && (next == rows / 3 || next == 2 * rows / 3)) {
+                awaitCheckpoint(next);
             }
-            if (fails && position == 2 * rows / 3 + 37 && FAILED.add(run)) {
-                throw new IllegalStateException("the failure this test asks for");
+            if (fails && next == 2 * rows / 3 + 37) {
+                failOnce();
             }
         }
-    }
-
-    private void awaitCheckpoint(int at) throws InterruptedException {
-        long deadline = System.nanoTime() + 60_000_000_000L;
-        while (completed < at && !canceled) {
-            if (System.nanoTime() > deadline) {
-                throw new IllegalStateException("no checkpoint within a minute");
-            }
-            Thread.sleep(5);
-        }
-    }
-
-    @Override
-    public void cancel() {
-        canceled = true;
     }
 
     static long timestamp(long seed, int i) {

@@ -1,5 +1,7 @@
 package drey.it.parity;
 
+import drey.it.KeptQuery;
+
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -7,9 +9,6 @@ import java.util.Map;
 /**
  * A query over the table {@code T} of {@link Events}.
  *
- * @param sql the first {@code keys} columns of its result are the key by which changes are ordered
- * @param options configuration that holds for this query only
- * @param upsert the consumer takes upserts, so no -U is generated
  * @param bundles mini-batch is on: a checkpoint ends a bundle, so then only the final content is fixed
  */
 record Query(
@@ -18,15 +17,20 @@ record Query(
         int keys,
         Map<String, String> options,
         boolean upsert,
-        boolean bundles) {
+        boolean bundles)
+        implements KeptQuery {
 
-    /** What the options that a query may set are otherwise. */
     static final Map<String, String> DEFAULTS =
             Map.of(
                     "table.exec.state.ttl", "0 ms",
                     "table.exec.mini-batch.enabled", "false",
                     "table.exec.deduplicate.mini-batch.compact-changes-enabled", "false",
                     "table.exec.deduplicate.insert-update-after-sensitive-enabled", "true");
+
+    @Override
+    public Map<String, String> defaults() {
+        return DEFAULTS;
+    }
 
     private static Query of(String name, String sql, int keys) {
         return new Query(name, sql, keys, Map.of(), false, false);

@@ -3,6 +3,7 @@ package drey.it.parity;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import drey.it.KeptChanges;
+import drey.it.LocalRun;
 import drey.runtime.NativeExecutions;
 
 import org.apache.flink.types.Row;
@@ -29,25 +30,25 @@ class SqlParityTest {
 
     @BeforeAll
     static void runStock() throws Exception {
-        expected = new SqlRun(false, 1, false, 1024, false, false).execute(QUERIES);
+        expected = SqlRun.execute(LocalRun.STOCK, QUERIES);
         for (Query q : QUERIES) {
             assertThat(expected.get(q.name())).as(q.name()).hasSizeGreaterThan(1);
         }
     }
 
-    static Stream<SqlRun> runs() {
+    static Stream<LocalRun> runs() {
         return Stream.of(
                 // Flink against itself: what is compared is fixed by the query and its input.
-                new SqlRun(false, 3, true, 1024, true, true),
-                new SqlRun(true, 1, false, 1024, false, false),
-                new SqlRun(true, 3, true, 7, true, true));
+                new LocalRun(false, 3, true, 1024, true),
+                new LocalRun(true, 1, false, 1024, false),
+                new LocalRun(true, 3, true, 7, true));
     }
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("runs")
-    void changesAreEqual(SqlRun run) throws Exception {
+    void changesAreEqual(LocalRun run) throws Exception {
         long before = NativeExecutions.of("deduplicate").rowsIn();
-        Map<String, List<Row>> actual = run.execute(QUERIES);
+        Map<String, List<Row>> actual = SqlRun.execute(run, QUERIES);
         long rows = NativeExecutions.of("deduplicate").rowsIn() - before;
 
         if (!run.drey()) {
@@ -63,17 +64,15 @@ class SqlParityTest {
         }
     }
 
-    private static void compare(Query query, SqlRun run, List<Row> expected, List<Row> actual) {
-        equalMaps(
-                query,
-                "content",
+    private static void compare(Query query, LocalRun run, List<Row> expected, List<Row> actual) {
+        KeptChanges.assertEqual(
+                query.name() + ": content",
                 KeptChanges.content(query.keys(), query.upsert(), expected),
                 KeptChanges.content(query.keys(), query.upsert(), actual));
         // A checkpoint ends a bundle of rows, and when it comes is up to the clock.
-        if (!query.bundles() || !run.checkpoints()) {
-            equalMaps(
-                    query,
-                    "changes",
+        if (!query.bundles() || !run.fails()) {
+            KeptChanges.assertEqual(
+                    query.name() + ": changes",
                     KeptChanges.byKey(query.keys(), expected),
                     KeptChanges.byKey(query.keys(), actual));
         }
@@ -82,16 +81,5 @@ class SqlParityTest {
         if (ordered && run.parallelism() == 1 && !run.fails()) {
             assertThat(actual).as(query.name()).isEqualTo(expected);
         }
-    }
-
-    /** Names the first key at which two results part; all of both would be a megabyte. */
-    private static <V> void equalMaps(
-            Query query, String what, Map<String, V> expected, Map<String, V> actual) {
-        for (String key : expected.keySet()) {
-            assertThat(actual.get(key))
-                    .as("%s: %s of %s", query.name(), what, key)
-                    .isEqualTo(expected.get(key));
-        }
-        assertThat(actual.keySet()).as(query.name()).isEqualTo(expected.keySet());
     }
 }

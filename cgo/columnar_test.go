@@ -12,7 +12,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/cdata"
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
-	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/arrow-go/v18/arrow/memory/mallocator"
 
 	"drey/native/logical"
 	"drey/native/op"
@@ -66,9 +66,12 @@ func openColumnar(t testing.TB, schema *arrow.Schema) *instance {
 	return in
 }
 
+// hostMemory is where a host has what it exports: cgo forbids pointers to Go's memory in a structure that C reads.
+var hostMemory = mallocator.NewMallocator()
+
 // randomRecord fills columns with values of every size and sign, nulls among them.
 func randomRecord(schema *arrow.Schema, n int, rng *rand.Rand) arrow.RecordBatch {
-	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+	b := array.NewRecordBuilder(hostMemory, schema)
 	defer b.Release()
 	integer := func() int64 {
 		switch v := int64(rng.Uint64()); rng.IntN(4) {
@@ -242,7 +245,7 @@ func TestColumnsOutOfRangeAreRefused(t *testing.T) {
 	} {
 		schema := columnarSchema(t, []string{"INT", c.typ})
 		in := openColumnar(t, schema)
-		b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+		b := array.NewRecordBuilder(hostMemory, schema)
 		for range 2 {
 			b.Field(0).(*array.Int8Builder).Append(0)
 			b.Field(1).AppendNull()

@@ -2,7 +2,6 @@ package drey.batch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import drey.jni.NativeLibrary;
 import drey.jni.NativeOperator;
 
 import org.apache.flink.table.data.GenericRowData;
@@ -13,9 +12,6 @@ import org.apache.flink.table.data.utils.JoinedRowData;
 import org.apache.flink.table.runtime.typeutils.RowDataSerializer;
 import org.apache.flink.table.types.logical.RowType;
 import org.apache.flink.types.RowKind;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 import java.lang.management.ManagementFactory;
@@ -25,28 +21,7 @@ import java.util.Random;
 import java.util.function.ToLongFunction;
 
 /** Rows that come out joined; here each one to itself. */
-class JoinedBatchTest {
-
-    private static final RowType TYPE = RowBatchTest.TYPE;
-
-    private final RowDataSerializer serializer = new RowDataSerializer(TYPE);
-    private long javaBytesBefore;
-
-    @BeforeAll
-    static void load() {
-        NativeLibrary.load();
-    }
-
-    @BeforeEach
-    void before() {
-        javaBytesBefore = OffHeap.liveBytes();
-    }
-
-    @AfterEach
-    void nothingIsLeft() {
-        assertThat(NativeOperator.live()).isEmpty();
-        assertThat(OffHeap.liveBytes()).isEqualTo(javaBytesBefore);
-    }
+class JoinedBatchTest extends EchoTest {
 
     private static long open(RowType type, int copies) {
         try (RowSchema in = RowSchema.input(type);
@@ -58,10 +33,6 @@ class JoinedBatchTest {
             return NativeOperator.open(
                     spec, new long[] {in.address()}, out.address(), 128, 0, 127, 1 << 20, null);
         }
-    }
-
-    private BinaryRowData binary(long id, String name) {
-        return serializer.toBinaryRow(GenericRowData.of(id, StringData.fromString(name))).copy();
     }
 
     private static String text(RowData row, int source) {

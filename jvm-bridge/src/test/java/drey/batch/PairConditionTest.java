@@ -4,18 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import drey.jni.NativeException;
-import drey.jni.NativeLibrary;
 import drey.jni.NativeOperator;
 import drey.jni.PairCondition;
 
-import org.apache.flink.table.data.GenericRowData;
-import org.apache.flink.table.data.StringData;
-import org.apache.flink.table.data.binary.BinaryRowData;
-import org.apache.flink.table.runtime.typeutils.RowDataSerializer;
 import org.apache.flink.table.types.logical.RowType;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 import java.io.IOException;
@@ -24,28 +16,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** A condition that is asked from below: the echo gives back the rows that match the row before them. */
-class PairConditionTest {
-
-    private static final RowType TYPE = RowBatchTest.TYPE;
-
-    private final RowDataSerializer serializer = new RowDataSerializer(TYPE);
-    private long javaBytesBefore;
-
-    @BeforeAll
-    static void load() {
-        NativeLibrary.load();
-    }
-
-    @BeforeEach
-    void before() {
-        javaBytesBefore = OffHeap.liveBytes();
-    }
-
-    @AfterEach
-    void nothingIsLeft() {
-        assertThat(NativeOperator.live()).isEmpty();
-        assertThat(OffHeap.liveBytes()).isEqualTo(javaBytesBefore);
-    }
+class PairConditionTest extends EchoTest {
 
     static long open(RowType type, PairCondition condition) {
         try (RowSchema in = RowSchema.input(type);
@@ -60,10 +31,6 @@ class PairConditionTest {
                     1 << 20,
                     condition);
         }
-    }
-
-    private BinaryRowData binary(long id, String name) {
-        return serializer.toBinaryRow(GenericRowData.of(id, StringData.fromString(name))).copy();
     }
 
     private static List<Integer> sources(long handle) {

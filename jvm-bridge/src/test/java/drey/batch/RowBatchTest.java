@@ -4,23 +4,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import drey.jni.NativeException;
-import drey.jni.NativeLibrary;
 import drey.jni.NativeOperator;
 
 import org.apache.flink.core.memory.MemorySegment;
 import org.apache.flink.core.memory.MemorySegmentFactory;
-import org.apache.flink.table.data.GenericRowData;
 import org.apache.flink.table.data.RowData;
-import org.apache.flink.table.data.StringData;
 import org.apache.flink.table.data.binary.BinaryRowData;
-import org.apache.flink.table.runtime.typeutils.RowDataSerializer;
 import org.apache.flink.table.types.logical.BigIntType;
 import org.apache.flink.table.types.logical.RowType;
-import org.apache.flink.table.types.logical.VarCharType;
 import org.apache.flink.types.RowKind;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 import java.lang.management.ManagementFactory;
@@ -29,34 +21,9 @@ import java.util.List;
 import java.util.Random;
 import java.util.function.ToLongFunction;
 
-class RowBatchTest {
+class RowBatchTest extends EchoTest {
 
     static final String ECHO = "{\"operator\":\"echo\",\"version\":1}";
-    static final RowType TYPE =
-            RowType.of(
-                    new org.apache.flink.table.types.logical.LogicalType[] {
-                        new BigIntType(), new VarCharType(VarCharType.MAX_LENGTH)
-                    },
-                    new String[] {"id", "na\"me \uD83D\uDE00"});
-
-    private final RowDataSerializer serializer = new RowDataSerializer(TYPE);
-    private long javaBytesBefore;
-
-    @BeforeAll
-    static void load() {
-        NativeLibrary.load();
-    }
-
-    @BeforeEach
-    void before() {
-        javaBytesBefore = OffHeap.liveBytes();
-    }
-
-    @AfterEach
-    void nothingIsLeft() {
-        assertThat(NativeOperator.live()).isEmpty();
-        assertThat(OffHeap.liveBytes()).isEqualTo(javaBytesBefore);
-    }
 
     static long openEcho(RowType type) {
         try (RowSchema in = RowSchema.input(type);
@@ -64,10 +31,6 @@ class RowBatchTest {
             return NativeOperator.open(
                     ECHO, new long[] {in.address()}, out.address(), 128, 0, 127, 1 << 20, null);
         }
-    }
-
-    private BinaryRowData binary(long id, String name) {
-        return serializer.toBinaryRow(GenericRowData.of(id, StringData.fromString(name))).copy();
     }
 
     /** Pushes the rows and returns what comes back, as (kind, source, row) text. */

@@ -13,6 +13,7 @@ import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.types.Row;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -101,6 +102,24 @@ public final class KeptChanges {
         }
         content.values().removeIf(n -> n == 0);
         return content;
+    }
+
+    /** The rows that are left, sorted. None goes that is not there. */
+    public static List<String> table(List<Row> changes) {
+        Map<String, Integer> numbers = new TreeMap<>();
+        for (Row row : changes) {
+            String text = row.toString().substring(2);
+            switch (row.getKind()) {
+                case INSERT, UPDATE_AFTER -> numbers.merge(text, 1, Integer::sum);
+                default -> {
+                    assertThat(numbers).as("rows when one goes").containsKey(text);
+                    numbers.computeIfPresent(text, (t, n) -> n == 1 ? null : n - 1);
+                }
+            }
+        }
+        List<String> rows = new ArrayList<>();
+        numbers.forEach((text, n) -> rows.addAll(Collections.nCopies(n, text)));
+        return rows;
     }
 
     /** Names the first key at which two results part; all of both would be a megabyte. */

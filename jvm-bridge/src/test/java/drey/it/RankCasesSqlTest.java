@@ -172,7 +172,7 @@ class RankCasesSqlTest {
     @EnumSource
     void sameAsFlinkAndRight(Case c) throws Exception {
         List<Row> flink = run(c, false);
-        assertThat(table(flink)).as("Flink").isEqualTo(c.expected);
+        assertThat(KeptChanges.table(flink)).as("Flink").isEqualTo(c.expected);
 
         long opened = NativeExecutions.of("rank").opened();
         long deduplicates = NativeExecutions.of("deduplicate").opened();
@@ -220,22 +220,5 @@ class RankCasesSqlTest {
             result.forEachRemaining(rows::add);
         }
         return rows;
-    }
-
-    /** What the changelog makes, sorted. */
-    private static List<String> table(List<Row> changelog) {
-        List<String> table = new ArrayList<>();
-        for (Row row : changelog) {
-            Row plain = Row.copy(row);
-            plain.setKind(RowKind.INSERT);
-            String text = plain.toString().substring(2);
-            if (row.getKind() == RowKind.INSERT || row.getKind() == RowKind.UPDATE_AFTER) {
-                table.add(text);
-            } else {
-                assertThat(table.remove(text)).as("%s in %s", text, table).isTrue();
-            }
-        }
-        table.sort(null);
-        return table;
     }
 }

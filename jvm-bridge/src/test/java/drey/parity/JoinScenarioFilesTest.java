@@ -212,26 +212,12 @@ class JoinScenarioFilesTest {
 
     @TestFactory
     Stream<DynamicTest> everyScenarioIsFlinks() throws IOException {
-        List<Path> files = ScenarioFile.in(DIRECTORY, ".*\\.txt");
-        assertThat(files).hasSizeGreaterThan(20);
-        return files.stream()
-                .map(p -> DynamicTest.dynamicTest(p.getFileName().toString(), () -> verify(p)));
+        return ScenarioFile.each(DIRECTORY, ".*\\.txt", 21, JoinScenarioFilesTest::verify);
     }
 
     private static void verify(Path path) throws Exception {
-        ScenarioFile file = ScenarioFile.read(path);
-        JoinFile join = new JoinFile(file);
-        List<List<String>> flink = play(join);
-        for (int i = 0; i < file.events.size(); i++) {
-            ScenarioFile.Event event = file.events.get(i);
-            List<String> written = file.written(event);
-            String what = "event " + i + ": " + event.text();
-            if (join.isOrdered()) {
-                assertThat(written).as(what).isEqualTo(flink.get(i));
-            } else {
-                assertThat(written).as(what).containsExactlyInAnyOrderElementsOf(flink.get(i));
-            }
-        }
+        JoinFile join = new JoinFile(ScenarioFile.read(path));
+        join.file.verify(play(join), join.isOrdered());
     }
 
     /** What Flink's operator emits for each event. */

@@ -1,7 +1,5 @@
 package drey.parity;
 
-import static org.assertj.core.api.Assertions.assertThat;
-
 import drey.spec.RankSpec;
 import drey.spec.RankSpec.Function;
 import drey.spec.RankSpec.RankRange;
@@ -36,24 +34,12 @@ class RankScenarioFilesTest {
 
     @TestFactory
     Stream<DynamicTest> everyScenarioIsFlinks() throws IOException {
-        List<Path> files = ScenarioFile.in(DIRECTORY, ".*\\.txt");
-        assertThat(files).hasSizeGreaterThan(30);
-        return files.stream()
-                .map(
-                        path ->
-                                DynamicTest.dynamicTest(
-                                        path.getFileName().toString(), () -> verify(path)));
+        return ScenarioFile.each(DIRECTORY, ".*\\.txt", 31, RankScenarioFilesTest::verify);
     }
 
     private static void verify(Path path) throws Exception {
         ScenarioFile file = ScenarioFile.read(path);
-        List<List<String>> flink = play(file);
-        for (int i = 0; i < file.events.size(); i++) {
-            ScenarioFile.Event event = file.events.get(i);
-            assertThat(file.written(event))
-                    .as("event %d: %s", i, event.text())
-                    .isEqualTo(flink.get(i));
-        }
+        file.verify(play(file), true);
     }
 
     /** What Flink's function emits for each event. */

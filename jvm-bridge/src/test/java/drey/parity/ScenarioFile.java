@@ -1,5 +1,7 @@
 package drey.parity;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
 import org.apache.flink.table.data.DecimalData;
@@ -18,6 +20,8 @@ import org.apache.flink.table.types.logical.RowType;
 import org.apache.flink.table.types.logical.TimestampType;
 import org.apache.flink.table.types.logical.utils.LogicalTypeParser;
 import org.apache.flink.types.RowKind;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.function.ThrowingConsumer;
 
 import java.io.IOException;
 import java.math.BigDecimal;
@@ -69,6 +73,32 @@ final class ScenarioFile {
             throw new IOException(path + " has no spec or no input");
         }
         return file;
+    }
+
+    /** A test of each file of a folder, of which there are so many at least. */
+    static Stream<DynamicTest> each(
+            Path directory, String name, int least, ThrowingConsumer<Path> test)
+            throws IOException {
+        List<Path> files = in(directory, name);
+        assertThat(files).hasSizeGreaterThanOrEqualTo(least);
+        return files.stream()
+                .map(
+                        path ->
+                                DynamicTest.dynamicTest(
+                                        path.getFileName().toString(), () -> test.accept(path)));
+    }
+
+    /** Holds what is written of each event against what Flink makes of it. */
+    void verify(List<List<String>> flink, boolean ordered) {
+        for (int i = 0; i < events.size(); i++) {
+            Event event = events.get(i);
+            var written = assertThat(written(event)).as("event %d: %s", i, event.text());
+            if (ordered) {
+                written.isEqualTo(flink.get(i));
+            } else {
+                written.containsExactlyInAnyOrderElementsOf(flink.get(i));
+            }
+        }
     }
 
     /** Adds a line before the first event. */

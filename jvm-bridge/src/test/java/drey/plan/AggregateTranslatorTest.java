@@ -1,5 +1,9 @@
 package drey.plan;
 
+import static drey.spec.Calls.appendOnly;
+import static drey.spec.Calls.call;
+import static drey.spec.Calls.retracting;
+
 import static org.assertj.core.api.Assertions.assertThat;
 
 import drey.spec.AggregateCalls;
@@ -19,18 +23,14 @@ import org.apache.flink.table.delegation.InternalPlan;
 import org.apache.flink.table.functions.AggregateFunction;
 import org.apache.flink.table.planner.delegation.StreamPlanner;
 import org.apache.flink.table.planner.plan.ExecNodeGraphInternalPlan;
-import org.apache.flink.table.runtime.operators.bundle.AbstractMapBundleOperator;
 import org.apache.flink.table.types.DataType;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-import java.lang.reflect.Field;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
-import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.stream.Stream;
 
@@ -83,28 +83,6 @@ class AggregateTranslatorTest {
     private static final Call COUNT_STAR = call(Function.COUNT, "BIGINT NOT NULL");
     private static final OptionalLong ONE_BY_ONE = OptionalLong.empty();
     private static final String INPUT = "ROW<`k` INT, `v` BIGINT>";
-
-    private static Call call(Function function, String type, Integer... arguments) {
-        return new Call(function, List.of(arguments), false, -1, type);
-    }
-
-    private static AggregateCalls appendOnly(Call... calls) {
-        return new AggregateCalls(
-                List.of(calls),
-                Collections.nCopies(calls.length, false),
-                false,
-                OptionalInt.empty(),
-                false);
-    }
-
-    private static AggregateCalls retracting(int countStar, boolean inserted, Call... calls) {
-        return new AggregateCalls(
-                List.of(calls),
-                Collections.nCopies(calls.length, true),
-                true,
-                OptionalInt.of(countStar),
-                inserted);
-    }
 
     static Stream<Case> cases() {
         return Stream.of(
@@ -283,8 +261,8 @@ class AggregateTranslatorTest {
     }
 
     private static void held(Object function, AggregateCalls calls, boolean generateUpdateBefore) {
-        assertThat(field(function, "generateUpdateBefore")).isEqualTo(generateUpdateBefore);
-        Object counter = field(function, "recordCounter");
+        assertThat(Plans.field(function, "generateUpdateBefore")).contains(generateUpdateBefore);
+        Object counter = Plans.field(function, "recordCounter").orElseThrow();
         if (calls.indexOfCountStar().isEmpty()) {
             assertThat(counter.getClass().getSimpleName()).isEqualTo("AccumulationRecordCounter");
         } else {
@@ -293,7 +271,7 @@ class AggregateTranslatorTest {
             for (Call call : calls.calls().subList(0, calls.indexOfCountStar().getAsInt())) {
                 fields += call.function() == Function.SUM ? 2 : 1;
             }
-            assertThat(field(counter, "indexOfCountStar")).isEqualTo(fields);
+            assertThat(Plans.field(counter, "indexOfCountStar")).contains(fields);
         }
     }
 
@@ -302,7 +280,7 @@ class AggregateTranslatorTest {
                 ((SimpleOperatorFactory<?>) Plans.factory(transformation).stock()).getOperator();
         return operator instanceof AbstractUdfStreamOperator<?, ?> udf
                 ? udf.getUserFunction()
-                : field((AbstractMapBundleOperator<?, ?, ?, ?>) operator, "function");
+                : Plans.field(operator, "function").orElseThrow();
     }
 
     /** The second level sums the counts of the first, and a sum of COUNT(*) tells when a group is empty. */
@@ -509,21 +487,5 @@ class AggregateTranslatorTest {
         return Plans.nativeOnes(transformations).stream()
                 .filter(one -> Plans.factory(one).spec().contains("roupAggregate"))
                 .toList();
-    }
-
-    private static Object field(Object target, String name) {
-        try {
-            for (Class<?> type = target.getClass(); type != null; type = type.getSuperclass()) {
-                for (Field field : type.getDeclaredFields()) {
-                    if (field.getName().equals(name)) {
-                        field.setAccessible(true);
-                        return field.get(target);
-                    }
-                }
-            }
-        } catch (IllegalAccessException e) {
-            throw new IllegalStateException(e);
-        }
-        throw new IllegalStateException(target.getClass() + " has no field " + name);
     }
 }

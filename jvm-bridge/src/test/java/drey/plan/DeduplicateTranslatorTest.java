@@ -16,7 +16,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-import java.lang.reflect.Field;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -231,7 +230,7 @@ class DeduplicateTranslatorTest {
         ours.put("minRetentionTime", spec.stateTtlMillis());
         int compared = 0;
         for (Map.Entry<String, Object> parameter : ours.entrySet()) {
-            Optional<Object> stock = field(function, parameter.getKey());
+            Optional<Object> stock = Plans.field(function, parameter.getKey());
             if (stock.isPresent()) {
                 assertThat(stock.get()).as(parameter.getKey()).isEqualTo(parameter.getValue());
                 compared++;
@@ -239,8 +238,8 @@ class DeduplicateTranslatorTest {
         }
         assertThat(compared).isPositive();
         if (spec.miniBatch().isPresent()) {
-            Object trigger = field(operator(factory), "bundleTrigger").orElseThrow();
-            assertThat(field(trigger, "maxCount")).contains(spec.miniBatch().get().size());
+            Object trigger = Plans.field(operator(factory), "bundleTrigger").orElseThrow();
+            assertThat(Plans.field(trigger, "maxCount")).contains(spec.miniBatch().get().size());
         }
     }
 
@@ -251,20 +250,8 @@ class DeduplicateTranslatorTest {
     private static Object function(NativeOperatorFactory factory) throws Exception {
         StreamOperator<?> operator = operator(factory);
         return operator instanceof AbstractMapBundleOperator<?, ?, ?, ?>
-                ? field(operator, "function").orElseThrow()
+                ? Plans.field(operator, "function").orElseThrow()
                 : ((AbstractUdfStreamOperator<?, ?>) operator).getUserFunction();
-    }
-
-    private static Optional<Object> field(Object target, String name) throws Exception {
-        for (Class<?> type = target.getClass(); type != null; type = type.getSuperclass()) {
-            for (Field field : type.getDeclaredFields()) {
-                if (field.getName().equals(name)) {
-                    field.setAccessible(true);
-                    return Optional.of(field.get(target));
-                }
-            }
-        }
-        return Optional.empty();
     }
 
     @Test

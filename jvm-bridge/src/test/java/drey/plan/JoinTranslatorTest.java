@@ -23,7 +23,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -225,10 +224,11 @@ class JoinTranslatorTest {
         JoinSpec spec = expected.spec();
         assertThat(shape(stock, "left")).isEqualTo(shape(spec.left()));
         assertThat(shape(stock, "right")).isEqualTo(shape(spec.right()));
-        assertThat(field(stock, "leftStateRetentionTime")).isEqualTo(spec.left().stateTtlMillis());
-        assertThat(field(stock, "rightStateRetentionTime"))
-                .isEqualTo(spec.right().stateTtlMillis());
-        boolean[] filterNulls = (boolean[]) field(stock, "filterNullKeys");
+        assertThat(Plans.field(stock, "leftStateRetentionTime"))
+                .contains(spec.left().stateTtlMillis());
+        assertThat(Plans.field(stock, "rightStateRetentionTime"))
+                .contains(spec.right().stateTtlMillis());
+        boolean[] filterNulls = (boolean[]) Plans.field(stock, "filterNullKeys").orElseThrow();
         for (int i = 0; i < filterNulls.length; i++) {
             assertThat(filterNulls[i]).isEqualTo(spec.filterNulls().get(i));
         }
@@ -236,13 +236,16 @@ class JoinTranslatorTest {
         spec.miniBatchSize()
                 .ifPresent(
                         size ->
-                                assertThat(field(field(stock, "coBundleTrigger"), "maxCount"))
-                                        .isEqualTo(size));
+                                assertThat(
+                                                Plans.field(stock, "coBundleTrigger")
+                                                        .flatMap(t -> Plans.field(t, "maxCount")))
+                                        .contains(size));
     }
 
     /** Keys and unique keys of an input as Flink's operator has them. */
     private static String shape(AbstractStreamingJoinOperator stock, String side) {
-        JoinInputSideSpec spec = (JoinInputSideSpec) field(stock, side + "InputSideSpec");
+        JoinInputSideSpec spec =
+                (JoinInputSideSpec) Plans.field(stock, side + "InputSideSpec").orElseThrow();
         return spec
                 + (spec.hasUniqueKey()
                         ? " of " + spec.getUniqueKeyType().toRowFieldTypes().length
@@ -372,21 +375,5 @@ class JoinTranslatorTest {
             }
         }
         return new Translated(report.nodes().get(0).verdict(), factory);
-    }
-
-    private static Object field(Object target, String name) {
-        try {
-            for (Class<?> type = target.getClass(); type != null; type = type.getSuperclass()) {
-                for (Field field : type.getDeclaredFields()) {
-                    if (field.getName().equals(name)) {
-                        field.setAccessible(true);
-                        return field.get(target);
-                    }
-                }
-            }
-        } catch (IllegalAccessException e) {
-            throw new IllegalStateException(e);
-        }
-        throw new IllegalStateException(target.getClass() + " has no field " + name);
     }
 }

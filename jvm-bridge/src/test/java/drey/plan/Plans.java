@@ -14,8 +14,10 @@ import org.apache.flink.table.operations.ModifyOperation;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /** Plans SQL with the planner a user gets, and looks at what became of it. */
 public final class Plans {
@@ -122,6 +124,23 @@ public final class Plans {
 
     public static NativeOperatorFactory factory(OneInputTransformation<?, ?> transformation) {
         return (NativeOperatorFactory) transformation.getOperatorFactory();
+    }
+
+    /** What a field of an object holds, whichever of its classes has it; nothing if none has. */
+    public static Optional<Object> field(Object target, String name) {
+        try {
+            for (Class<?> type = target.getClass(); type != null; type = type.getSuperclass()) {
+                for (Field field : type.getDeclaredFields()) {
+                    if (field.getName().equals(name)) {
+                        field.setAccessible(true);
+                        return Optional.of(field.get(target));
+                    }
+                }
+            }
+        } catch (IllegalAccessException e) {
+            throw new IllegalStateException(e);
+        }
+        return Optional.empty();
     }
 
     /** The lines of the section {@code == Drey ==}, or none. */

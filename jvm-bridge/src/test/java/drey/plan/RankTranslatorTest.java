@@ -22,9 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-import java.lang.reflect.Field;
 import java.util.List;
-import java.util.Optional;
 import java.util.stream.Stream;
 
 /** Each form of Top-N from SQL to spec, held against the function that Flink made of the same node. */
@@ -266,12 +264,15 @@ class RankTranslatorTest {
                                 ((SimpleOperatorFactory<?>) Plans.factory(found.get(0)).stock())
                                         .getOperator())
                         .getUserFunction();
-        assertThat(field(function, "outputRankNumber")).contains(expected.spec().outputRowNumber());
-        assertThat(field(function, "generateUpdateBefore"))
+        assertThat(Plans.field(function, "outputRankNumber"))
+                .contains(expected.spec().outputRowNumber());
+        assertThat(Plans.field(function, "generateUpdateBefore"))
                 .contains(expected.spec().generateUpdateBefore());
         if (expected.spec().rankRange() instanceof Constant range) {
-            assertThat(field(function, "rankStart")).contains(range.start());
-            assertThat(field(function, "constantRankEnd").or(() -> field(function, "rankEnd")))
+            assertThat(Plans.field(function, "rankStart")).contains(range.start());
+            assertThat(
+                            Plans.field(function, "constantRankEnd")
+                                    .or(() -> Plans.field(function, "rankEnd")))
                     .contains(range.end());
         }
     }
@@ -413,21 +414,5 @@ class RankTranslatorTest {
                                 planner::createSerdeContext)
                         .apply(((ExecNodeGraphInternalPlan) plan).getExecNodeGraph());
         return Plans.nativeOnes(transformations, RankSpec.OPERATOR);
-    }
-
-    private static Optional<Object> field(Object target, String name) {
-        try {
-            for (Class<?> type = target.getClass(); type != null; type = type.getSuperclass()) {
-                for (Field field : type.getDeclaredFields()) {
-                    if (field.getName().equals(name)) {
-                        field.setAccessible(true);
-                        return Optional.of(field.get(target));
-                    }
-                }
-            }
-        } catch (IllegalAccessException e) {
-            throw new IllegalStateException(e);
-        }
-        return Optional.empty();
     }
 }

@@ -1,5 +1,9 @@
 package drey.spec;
 
+import static drey.spec.Calls.appendOnly;
+import static drey.spec.Calls.distinct;
+import static drey.spec.Calls.retracting;
+
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -16,7 +20,6 @@ import org.junit.jupiter.api.Test;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -205,10 +208,10 @@ class GoldenSpecTest {
     }
 
     private static void addAggregates(Map<String, OperatorSpec> specs) {
-        Call count = call(Function.COUNT, "BIGINT NOT NULL");
-        Call sumOfPrice = call(Function.SUM, "BIGINT", 2);
-        Call maxOfPrice = call(Function.MAX, "BIGINT", 2);
-        Call avgOfPrice = call(Function.AVG, "BIGINT", 2);
+        Call count = Calls.call(Function.COUNT, "BIGINT NOT NULL");
+        Call sumOfPrice = Calls.call(Function.SUM, "BIGINT", 2);
+        Call maxOfPrice = Calls.call(Function.MAX, "BIGINT", 2);
+        Call avgOfPrice = Calls.call(Function.AVG, "BIGINT", 2);
         String bid =
                 "ROW<`auction` BIGINT, `bidder` BIGINT, `price` BIGINT, `channel` STRING, `url` STRING,"
                         + " `dateTime` TIMESTAMP(3), `extra` STRING>";
@@ -219,7 +222,7 @@ class GoldenSpecTest {
                         appendOnly(
                                 count,
                                 sumOfPrice,
-                                call(Function.MIN, "BIGINT", 2),
+                                Calls.call(Function.MIN, "BIGINT", 2),
                                 maxOfPrice,
                                 avgOfPrice),
                         true,
@@ -260,7 +263,7 @@ class GoldenSpecTest {
                         false,
                         OptionalLong.empty(),
                         3_600_000));
-        Call maxOfChannel = call(Function.MAX, "STRING", 3);
+        Call maxOfChannel = Calls.call(Function.MAX, "STRING", 3);
         specs.put(
                 "local_group_aggregate",
                 new LocalGroupAggregateSpec(
@@ -287,32 +290,6 @@ class GoldenSpecTest {
                         bid,
                         50_000,
                         0));
-    }
-
-    private static Call call(Function function, String type, Integer... arguments) {
-        return new Call(function, List.of(arguments), false, -1, type);
-    }
-
-    private static Call distinct(Function function, String type, Integer... arguments) {
-        return new Call(function, List.of(arguments), true, -1, type);
-    }
-
-    private static AggregateCalls appendOnly(Call... calls) {
-        return new AggregateCalls(
-                List.of(calls),
-                Collections.nCopies(calls.length, false),
-                false,
-                OptionalInt.empty(),
-                false);
-    }
-
-    private static AggregateCalls retracting(int countStar, boolean inserted, Call... calls) {
-        return new AggregateCalls(
-                List.of(calls),
-                Collections.nCopies(calls.length, true),
-                true,
-                OptionalInt.of(countStar),
-                inserted);
     }
 
     private static void joins(Map<String, OperatorSpec> specs) {

@@ -3,13 +3,13 @@ package drey.it.aggregate;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import org.apache.flink.api.common.RuntimeExecutionMode;
-import org.apache.flink.api.common.functions.MapFunction;
+import drey.it.KeptChanges;
+import drey.it.KeptQuery;
+import drey.it.LocalRun;
+
 import org.apache.flink.api.common.typeinfo.TypeInformation;
 import org.apache.flink.api.common.typeinfo.Types;
-import org.apache.flink.configuration.Configuration;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
-import org.apache.flink.streaming.api.functions.sink.v2.DiscardingSink;
 import org.apache.flink.table.api.Schema;
 import org.apache.flink.table.api.bridge.java.StreamTableEnvironment;
 import org.apache.flink.table.connector.ChangelogMode;
@@ -21,8 +21,6 @@ import java.time.LocalDateTime;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
-import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Faults that other engines had, as queries. What has to come out is known from SQL and was run on Flink first: each case is
@@ -53,7 +51,24 @@ class AggregateCasesTest {
             String sql,
             Map<String, String> options,
             List<String> log,
-            int nodes) {}
+            int nodes)
+            implements KeptQuery {
+
+        @Override
+        public int keys() {
+            return 0;
+        }
+
+        @Override
+        public Map<String, String> defaults() {
+            return Query.DEFAULTS;
+        }
+
+        @Override
+        public boolean upsert() {
+            return false;
+        }
+    }
 
     private static final Map<String, String> ONE_BY_ONE = Map.of();
 
@@ -315,27 +330,22 @@ class AggregateCasesTest {
         }
     }
 
-    private static void check(Map<String, List<String>> actual) {
+    private static void check(Map<String, List<Row>> actual) {
         for (Case c : cases()) {
-            assertThat(actual.getOrDefault(c.name(), List.of())).as(c.name()).isEqualTo(c.log());
+            assertThat(actual.get(c.name()).stream().map(Row::toString))
+                    .as(c.name())
+                    .containsExactlyElementsOf(c.log());
         }
     }
 
     /** Cases in one job. */
-    private static Map<String, List<String>> run(
-            List<Case> cases, boolean drey, boolean objectReuse) throws Exception {
-        Configuration config = new Configuration();
-        config.setString("taskmanager.memory.managed.size", "512m");
-        config.setString("pipeline.object-reuse", Boolean.toString(objectReuse));
-        StreamExecutionEnvironment env =
-                StreamExecutionEnvironment.createLocalEnvironment(1, config);
-        env.setRuntimeMode(RuntimeExecutionMode.STREAMING);
-        StreamTableEnvironment tables = StreamTableEnvironment.create(env);
-        tables.getConfig().set("drey.enabled", Boolean.toString(drey));
-        String run = "cases " + System.nanoTime();
+    private static Map<String, List<Row>> run(List<Case> cases, boolean drey, boolean objectReuse)
+            throws Exception {
+        LocalRun run = new LocalRun(drey, 1, objectReuse, 1024, false);
+        StreamExecutionEnvironment env = run.environment("512m", "128m", 0);
+        StreamTableEnvironment tables = run.tables(env);
+        String job = run.job();
         for (Case c : cases) {
-            Query.DEFAULTS.forEach(tables.getConfig()::set);
-            c.options().forEach(tables.getConfig()::set);
             for (String name : List.of("T", "A")) {
                 tables.dropTemporaryView(name);
                 tables.createTemporaryView(
@@ -358,26 +368,8 @@ class AggregateCasesTest {
                                         ? ChangelogMode.insertOnly()
                                         : ChangelogMode.all()));
             }
-            tables.toChangelogStream(tables.sqlQuery(c.sql()))
-                    .map(new Log(run, c.name()))
-                    .sinkTo(new DiscardingSink<>());
+            LocalRun.keep(tables, job, c);
         }
-        LOGS.put(run, new ConcurrentHashMap<>());
-        try {
-            env.execute(run);
-            return new TreeMap<>(LOGS.get(run));
-        } finally {
-            LOGS.remove(run);
-        }
-    }
-
-    private static final Map<String, Map<String, List<String>>> LOGS = new ConcurrentHashMap<>();
-
-    private record Log(String run, String name) implements MapFunction<Row, Integer> {
-        @Override
-        public Integer map(Row row) {
-            LOGS.get(run).computeIfAbsent(name, k -> new ArrayList<>()).add(row.toString());
-            return 0;
-        }
+        return KeptChanges.execute(env, job, cases, 1);
     }
 }

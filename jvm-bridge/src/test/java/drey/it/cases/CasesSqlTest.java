@@ -36,7 +36,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.IntStream;
 
 /**
  * Faults that other engines had, as far as they take a query with watermarks, checkpoints, restarts or a sink of its own: see
@@ -230,11 +229,11 @@ class CasesSqlTest {
     @EnumSource
     void flinkAndDreyGiveTheTableOfSql(Case c) throws Exception {
         List<Row> flink = run(c, false);
-        assertThat(table(flink)).as("Flink").isEqualTo(c.expected);
+        assertThat(KeptChanges.table(flink)).as("Flink").isEqualTo(c.expected);
         String before = opened();
         List<Row> drey = run(c, true);
         assertThat(since(before)).isEqualTo(c.natives);
-        assertThat(table(drey)).as("Drey").isEqualTo(c.expected);
+        assertThat(KeptChanges.table(drey)).as("Drey").isEqualTo(c.expected);
         assertThat(drey).hasSameSizeAs(flink);
         if (c == Case.B40) {
             assertThat(drey).hasSize(2 * FAN_OUT);
@@ -322,18 +321,6 @@ class CasesSqlTest {
                     "CREATE TEMPORARY VIEW versions AS SELECT k, v, ts FROM (SELECT *, ROW_NUMBER() OVER"
                             + " (PARTITION BY k ORDER BY ts DESC) rn FROM t WHERE side = 'R') WHERE rn = 1");
         }
-    }
-
-    /** What the changelog makes, sorted. */
-    private static List<String> table(List<Row> changelog) {
-        List<String> rows = new ArrayList<>();
-        KeptChanges.content(0, false, changelog)
-                .forEach(
-                        (row, n) -> {
-                            assertThat(n).as(row).isPositive();
-                            IntStream.range(0, n).forEach(i -> rows.add(row));
-                        });
-        return rows;
     }
 
     /** B39: the sink's key is not the query's, and two of its rows are one row there. */

@@ -48,7 +48,7 @@ class NativeOperatorTest {
                     .isEqualTo(status.group(1));
             found++;
         }
-        assertThat(found).isEqualTo(9);
+        assertThat(found).isEqualTo(10);
     }
 
     @Test

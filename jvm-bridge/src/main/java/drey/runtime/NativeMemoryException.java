@@ -15,7 +15,8 @@ public final class NativeMemoryException extends RuntimeException {
                         + " is short of managed memory: "
                         + what
                         + ". Raise taskmanager.memory.managed.fraction or"
-                        + " taskmanager.memory.managed.size, raise the parallelism, or keep the"
+                        + " taskmanager.memory.managed.size, raise the parallelism, give operators more of"
+                        + " what RocksDB takes with taskmanager.memory.managed.consumer-weights, or keep the"
                         + " operator on Flink with drey.operator."
                         + operator
                         + ".enabled: false (starting without its native state, which Flink's operator can't read)",

@@ -316,6 +316,7 @@ class OperatorContractTest {
                 .hasMessageContaining("deduplicate")
                 .hasMessageMatching("(?s).*\\d{5,}.*")
                 .hasMessageContaining("taskmanager.memory.managed.fraction")
+                .hasMessageContaining("taskmanager.memory.managed.consumer-weights")
                 .hasMessageContaining("taskmanager.memory.managed.size")
                 .cause()
                 .isInstanceOf(NativeException.class);

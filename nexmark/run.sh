@@ -58,6 +58,7 @@ if newer "$jar" nexmark jvm-bridge || [ $lib -nt "$jar" ] || [ ! -e "$target/cla
   echo "building the Java modules against Flink $flink" >&2
   .ci/mvn -q -f jvm-bridge/parent/pom.xml -Dflink.version="$flink" -pl :drey-nexmark -am package -DskipTests ||
     fail "the Java modules could not be built (see above; Maven needs its repository, the first time from the network)"
+  touch "$jar" # which Maven leaves alone where only tests have changed
 fi
 
 classpath=$jar:$(cat "$target/classpath.txt")

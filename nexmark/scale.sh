@@ -10,7 +10,7 @@ for events in $1; do
   # that keeps every row, stock Flink's heap backend then runs out, which is an answer as well.
   rung=replay heap=${HEAP:-}
   [ "$events" -lt 20000000 ] || { rung=generator heap=${HEAP:-12g}; }
-  Q=${Q:-q17} EVENTS=$events RUNG=$rung HEAP=$heap BACKEND=${BACKEND:-heap,rocksdb} PAIRS=${PAIRS:-1} FRESH_JVM=true RESUME=true \
+  Q=${Q:-q17} FACTORS=9 EVENTS=$events RUNG=$rung HEAP=$heap BACKEND=${BACKEND:-heap,rocksdb} PAIRS=${PAIRS:-1} FRESH_JVM=true RESUME=true \
     CSV=nexmark/out/results-scale.csv nexmark/run.sh || echo "nexmark: $events events: not everything was measured, see above" >&2
 done
 for op in $2; do

@@ -1,7 +1,7 @@
 # Flink's own published tests with Drey on: make flink-suite CLASSES='DeduplicateITCase @deduplicate' [FLINK=2.2.1]
 #   OPTIONS='drey.batch.rows=1' sets options of Drey.
 #   REWRITE=1 writes what this run did into the baseline. SHARE=1 runs all classes in one virtual machine.
-CLASSES ?= @deduplicate
+CLASSES ?= @all
 # 2.3.0 unless asked otherwise: the one line whose test helpers are all published.
 FLINK_SUITE_LINE = $(if $(filter file,$(origin FLINK)),2.3.0,$(FLINK))
 FLINK_SUITE_OUT = jvm-bridge/flink-suite/target/flink-$(FLINK_SUITE_LINE)

@@ -248,7 +248,7 @@ func (v *view) entry(g *groups, i int) []byte {
 		return nil
 	}
 	e := v.table.Value(ref)
-	if v.stampAt >= 0 && g.clock.Expired(int64(getUint64(e, v.stampAt))) {
+	if v.stampAt >= 0 && g.clock.Expired(rowstate.Int64(e[v.stampAt:])) {
 		clear(e[:v.linksAt])
 	}
 	return e
@@ -256,7 +256,7 @@ func (v *view) entry(g *groups, i int) []byte {
 
 func (v *view) touch(g *groups, e []byte) {
 	if v.stampAt >= 0 {
-		putUint64(e, v.stampAt, uint64(g.clock.Now))
+		rowstate.PutInt64(e[v.stampAt:], g.clock.Now)
 	}
 }
 
@@ -354,7 +354,7 @@ func (v *view) sweep(g *groups, table *rowstate.Table, n int) {
 		return
 	}
 	v.table.Sweep(n, func(ref rowstate.Ref) bool {
-		if !g.clock.Expired(int64(getUint64(v.table.Value(ref), v.stampAt))) {
+		if !g.clock.Expired(rowstate.Int64(v.table.Value(ref)[v.stampAt:])) {
 			return false
 		}
 		group := rowstate.Ref(binary.LittleEndian.Uint32(v.table.Key(ref)))

@@ -44,7 +44,7 @@ func (g *groups) setCount(e uint32, count int64) {
 	b := g.element(e)
 	putUint64(b, 0, uint64(count))
 	if g.clock.TTL > 0 {
-		putUint64(b, 16, uint64(g.clock.Now))
+		rowstate.PutInt64(b[16:], g.clock.Now)
 	}
 }
 
@@ -57,7 +57,7 @@ func (g *groups) countOf(e uint32) int64 {
 }
 
 func (g *groups) elementExpired(e uint32) bool {
-	return g.clock.TTL > 0 && g.clock.Expired(int64(getUint64(g.element(e), 16)))
+	return g.clock.TTL > 0 && g.clock.Expired(rowstate.Int64(g.element(e)[16:]))
 }
 
 func (g *groups) freeElement(e uint32) {
